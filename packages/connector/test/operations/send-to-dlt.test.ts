@@ -1,0 +1,130 @@
+import { Buffer } from 'node:buffer'
+import { ArgumentError, type AuditEntry, OptionsError, pauseContainer } from '@waybill/core'
+import { describe, expect, test } from 'vitest'
+import type { Binding } from '../../src/api/binding.ts'
+import type { Connector } from '../../src/api/connector.ts'
+import { committedOffsets, topicRecords } from '../delivery/topic-records.ts'
+import { type ConnectorWorld, connectorWorld } from '../support/connector-world.ts'
+
+const alice = { by: 'alice' }
+const at = (offset: bigint) => ({ partition: 0, offset })
+const once = { tier0: { maxAttempts: 2 } }
+
+/** A binding that fails for `bad`. */
+async function open(
+  world: ConnectorWorld,
+  given: Partial<Binding>,
+  administration?: Parameters<ConnectorWorld['connector']>[0]['administration'],
+): Promise<{ readonly bus: Connector; readonly calls: string[] }> {
+  world.sim.createTopic('orders')
+  const calls: string[] = []
+  const handler: Binding['handler'] = ({ value }) => {
+    calls.push(String(value))
+    if (String(value) === 'bad') throw new RangeError('no stock')
+  }
+  const binding = { topic: 'orders', groupId: 'g', handler, retry: once, ...given }
+  const bus = world.connector({ bindings: { shipping: binding }, ...(administration && { administration }) })
+  await bus.start()
+  return { bus, calls }
+}
+
+const strict = { orderingMode: 'STRICT', strictExhaustion: 'PAUSE_PARTITION' } as const
+
+async function untilPaused({ eventually }: ConnectorWorld, bus: Connector): Promise<void> {
+  await eventually(() => {
+    const [source] = bus.admin.binding('shipping').containers
+    expect(source?.members[0]?.partitions[0]?.pausedBy).toContain('EXHAUSTED')
+  })
+}
+
+describe('S0-130 a failed record that an operator sends to the dead letter topic', () => {
+  test.each<[string, Partial<Binding>]>([
+    ['STRICT', strict],
+    ['STRICT with lanes by key', { ...strict, parallelism: 'KEY' }],
+    ['STRICT with batches', { ...strict, listenerType: 'BATCH', batchMaxRedeliveries: 1 }],
+    ['a transactional binding', { ...strict, transactional: true }],
+  ])(
+    'is stored with the reason MANUAL, its bytes and its failure, without another call, and the partition continues: %s',
+    (_, given) =>
+      connectorWorld(async (world) => {
+        const { bus, calls } = await open(world, given)
+        await world.write('orders', ['a', 'bad', 'c'])
+        await untilPaused(world, bus)
+        await bus.admin.sendToDlt('shipping', at(1n), alice)
+        await world.eventually(() => expect(committedOffsets(world.sim, 'g', 'orders')).toEqual({ 0: 3n }))
+        expect(calls.toSorted()).toEqual(['a', 'bad', 'bad', 'c'])
+        // The control records of transactions have keys of their own.
+        const [dead, other] = topicRecords(world.sim, 'orders.DLT').filter(({ value }) => String(value) === 'bad')
+        expect([dead?.value, other]).toEqual([Buffer.from('bad'), undefined])
+        const names = [
+          'dlt-reason',
+          'total-attempts',
+          'last-exception-class',
+          'last-exception-message',
+          'tier0-exception',
+        ]
+        expect(names.map((name) => dead?.headers.text(`x-eventbus-${name}`))).toEqual([
+          'MANUAL',
+          '2',
+          'RangeError',
+          'no stock',
+          'RangeError',
+        ])
+        expect(await bus.audit()).toContainEqual(expect.objectContaining({ topic: 'orders', ok: 2n, dead: 1n }))
+        expect(world.metrics.total('eventbus.records.dlq', { reason: 'MANUAL' })).toBe(1)
+      }),
+  )
+
+  test('need not wait for the next attempt of BLOCKING_UNLIMITED', () =>
+    connectorWorld(async (world) => {
+      const blocking = { initialBackoffMs: 3_600_000, maxBackoffMs: 3_600_000 }
+      const { bus, calls } = await open(world, { failureProfile: 'BLOCKING_UNLIMITED', retry: { ...once, blocking } })
+      await world.write('orders', ['bad', 'b'])
+      await world.eventually(() => expect(calls).toEqual(['bad', 'bad']))
+      await world.sleep(1_000)
+      await bus.admin.sendToDlt('shipping', at(0n), alice)
+      await world.eventually(() => expect(calls).toEqual(['bad', 'bad', 'b']))
+      expect(topicRecords(world.sim, 'orders.DLT')).toHaveLength(1)
+    }))
+
+  test('I15 waits for the resume of a binding that is paused', () =>
+    connectorWorld(async (world) => {
+      const { bus } = await open(world, { retry: { ...once, classifier: () => pauseContainer() } })
+      await world.write('orders', ['bad', 'b'])
+      await world.eventually(() => expect(bus.getState('shipping')).toBe('PAUSED'))
+      await bus.admin.sendToDlt('shipping', at(0n), alice)
+      await world.sleep(5_000)
+      expect([bus.getState('shipping'), topicRecords(world.sim, 'orders.DLT')]).toEqual(['PAUSED', []])
+      await bus.resume('shipping')
+      await world.eventually(() => expect(topicRecords(world.sim, 'orders.DLT')).toHaveLength(1))
+      expect(bus.getState('shipping')).toBe('RUNNING')
+    }))
+
+  test('I21 asks for a permission and is in the audit log', () =>
+    connectorWorld(async (world) => {
+      const entries: AuditEntry[] = []
+      const auditLog = { write: (entry: AuditEntry) => void entries.push(entry) }
+      const { bus } = await open(world, strict, { auditLog, permits: (_, operation) => operation === 'SEND_TO_DLT' })
+      await world.write('orders', ['bad'])
+      await untilPaused(world, bus)
+      await bus.admin.sendToDlt('shipping', at(0n), alice)
+      expect(entries.map(({ operation, outcome }) => `${operation} ${outcome}`)).toEqual([
+        'SEND_TO_DLT ASKED',
+        'SEND_TO_DLT DONE',
+      ])
+      expect(entries[0]?.request).toEqual({ type: 'SEND_TO_DLT', record: { partition: 0, offset: '0' } })
+    }))
+
+  test('is refused for records that have not failed, elsewhere, or while the binding is stopped', () =>
+    connectorWorld(async (world) => {
+      const { bus } = await open(world, strict)
+      await world.write('orders', ['a', 'bad', 'c'])
+      await untilPaused(world, bus)
+      for (const record of [at(0n), at(2n), at(9n), { ...at(1n), partition: 5 }, { ...at(1n), tier: 1 }])
+        await expect(bus.admin.sendToDlt('shipping', record, alice)).rejects.toThrow(ArgumentError)
+      await expect(bus.admin.sendToDlt('shipping', { partition: 0 } as never, alice)).rejects.toThrow(OptionsError)
+      await bus.stop('shipping')
+      await expect(bus.admin.sendToDlt('shipping', at(1n), alice)).rejects.toThrow('no record at this offset failed')
+      expect(topicRecords(world.sim, 'orders.DLT')).toEqual([])
+    }))
+})
