@@ -182,7 +182,8 @@ test('an import that fails is an error, not a cost', async () => {
   await expect(measured).rejects.toThrow('@waybill/nowhere')
 })
 
-describe('the command', () => {
+// It starts a process for each measurement.
+describe('the command', { timeout: 120_000 }, () => {
   test('prints a line for each module, with the costs of its own sources, and fails when a rule is broken', async () => {
     await using house = await createHouse({ 'two/c.ts': "import '../one/a.ts'", 'one/a.ts': "import '../two/c.ts'" })
     const { code, stdout, stderr } = await house.run('--json', '--source')
