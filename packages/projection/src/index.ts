@@ -16,3 +16,8 @@ export {
   RevisionMismatchError,
   VersionGapError,
 } from './definition/projection-errors.ts'
+export {
+  createMemoryProjectionStore,
+  type MemoryProjectionOptions,
+  type MemoryProjectionStore,
+} from './memory/memory-projection-store.ts'

@@ -24,3 +24,4 @@ export { createOutboxStore, type OutboxStoreOptions } from './outbox/create-outb
 export { OutboxStores } from './outbox/outbox-stores.ts'
 export { type PostgresWakeUpOptions, postgresWakeUp } from './outbox/postgres-wake-up.ts'
 export { RowUnreadableError } from './outbox/row/row-errors.ts'
+export { createProjectionStore, type ProjectionStoreOptions } from './projection/create-projection-store.ts'

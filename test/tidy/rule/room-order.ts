@@ -82,7 +82,7 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/sql/src',
-    rooms: ['error', 'database', 'dialect', 'adapter', 'inbox', 'outbox/row', 'outbox/statement', 'outbox', 'migrate'],
+    rooms: ['error', 'database', 'dialect', 'adapter', 'inbox', 'outbox/row', 'outbox/statement', 'outbox', 'projection', 'migrate'],
   },
   {
     within: 'packages/connector/src',
@@ -113,7 +113,7 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/projection/src',
-    rooms: ['definition', 'fold'],
+    rooms: ['definition', 'fold', 'memory'],
   },
   {
     within: 'packages/sim/src',
@@ -132,8 +132,14 @@ export const roomPlans: readonly RoomPlan[] = [
       'conformance/control',
       'conformance/idempotency',
       'conformance/outbox',
+      'conformance/projection',
     ],
-    strangers: ['conformance/control', 'conformance/idempotency', 'conformance/outbox'],
+    strangers: [
+      'conformance/control',
+      'conformance/idempotency',
+      'conformance/outbox',
+      'conformance/projection',
+    ],
   },
 ]
 

@@ -1,9 +1,9 @@
 import type { Runtime } from '@waybill/core'
 import type { SqlConnection } from '@waybill/core/internal'
+import { beginImmediate } from '../database/begin-immediate.ts'
 import { commitOrRollBack } from '../database/commit-or-roll-back.ts'
 import type { SqlDialect } from '../database/sql-database.ts'
 import { MigrationLockedError } from '../error/migration-errors.ts'
-import { serverAnswerOf } from '../error/server-answer.ts'
 
 type Work<T> = () => Promise<T>
 type Exclusive = <T>(connection: SqlConnection, runtime: Runtime, work: Work<T>) => Promise<T>
@@ -26,7 +26,7 @@ export const exclusively: Readonly<Record<SqlDialect, Exclusive>> = {
     })
   },
   async sqlite(connection, runtime, work) {
-    await beginImmediately(connection, runtime)
+    await beginImmediate(connection, runtime, lockSeconds * 1_000, () => new MigrationLockedError(lockSeconds))
     return commitOrRollBack(connection, work)
   },
   async mysql(connection, _, work) {
@@ -40,25 +40,4 @@ export const exclusively: Readonly<Record<SqlDialect, Exclusive>> = {
       await connection.query(`SELECT release_lock(${name}) AS released`, [])
     }
   },
-}
-
-/** Begins a write transaction, polling for the lock: by default SQLite does not wait for it at all. */
-async function beginImmediately(connection: SqlConnection, { clock, timers }: Runtime): Promise<void> {
-  const deadline = clock.monotonic() + lockSeconds * 1_000
-  for (;;) {
-    try {
-      await connection.query('BEGIN IMMEDIATE', [])
-      return
-    } catch (error) {
-      if (!isBusy(error)) throw error
-      if (clock.monotonic() >= deadline) throw new MigrationLockedError(lockSeconds)
-    }
-    await timers.sleep(20)
-  }
-}
-
-function isBusy(error: unknown): boolean {
-  const answer = serverAnswerOf(error)
-  // The primary result code SQLITE_BUSY; extended ones add higher bytes.
-  return answer?.server === 'SQLITE' && (answer.resultCode & 0xff) === 5
 }

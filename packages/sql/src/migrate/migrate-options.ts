@@ -4,7 +4,10 @@ import { type ComponentName, components } from './components.ts'
 
 /** Options of migrations: which tables to create. */
 export interface MigrateOptions {
-  /** Table names that differ from the defaults; false omits a table. */
+  /**
+   * Table names that differ from the defaults; false omits a table. Those of projections are created only if named:
+   * `{ projection: 'projection' }`.
+   */
   readonly tables?: Readonly<Partial<Record<ComponentName, string | false>>> | undefined
   /** The clock for waiting on another process. @defaultValue the system's */
   readonly runtime?: Runtime | undefined
@@ -13,7 +16,12 @@ export interface MigrateOptions {
 const tableRules = Object.fromEntries(
   Object.entries(components).map(([name, { defaultTable }]) => [
     name,
-    orFalse(text({ default: defaultTable, because: 'the stores use it by default' })),
+    orFalse(
+      text(),
+      defaultTable === false
+        ? { default: defaultTable, because: 'most databases have no read models' }
+        : { default: defaultTable, because: 'the stores use it by default' },
+    ),
   ]),
 ) as Readonly<Record<ComponentName, Rule<string | false>>>
 

@@ -16,7 +16,8 @@ export interface Migration {
 /** A component with tables, and a migration history per table name. */
 export interface Component {
   readonly name: string
-  readonly defaultTable: string
+  /** False: its tables are created only if they are named. */
+  readonly defaultTable: string | false
   /** In ascending order of versions. */
   readonly migrations: readonly Migration[]
 }

@@ -2,7 +2,7 @@ import type { SqlConnection } from '@waybill/core/internal'
 import { describeWith } from '@waybill/test-support'
 import { expect, test } from 'vitest'
 import { fromMysql2 } from '../../src/adapter/from-mysql2.ts'
-import { inTransaction } from '../../src/outbox/mysql-transaction.ts'
+import { inTransaction } from '../../src/database/mysql-transaction.ts'
 
 /** The same session, on which an operator kills each of these statements as often as said. */
 function killing(connection: SqlConnection, statement: RegExp, times: number): SqlConnection {

@@ -21,4 +21,6 @@ export type {
   OutboxUnderTest,
 } from './outbox/outbox-store-harness.ts'
 export { outboxStoreSuite } from './outbox/outbox-store-suite.ts'
+export type { ProjectionStoreHarness, ProjectionUnderTest } from './projection/projection-store-harness.ts'
+export { projectionStoreSuite } from './projection/projection-store-suite.ts'
 export type { SuiteRunner } from './suite/suite-runner.ts'

@@ -1,6 +1,6 @@
 import type { SqlConnection } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
-import { inTransaction } from '../../src/outbox/mysql-transaction.ts'
+import { inTransaction } from '../../src/database/mysql-transaction.ts'
 
 /** A session that records its statements and fails where configured. */
 function recordingSession(failOn: (text: string, times: number) => Error | undefined = () => undefined) {

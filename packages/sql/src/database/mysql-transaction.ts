@@ -1,8 +1,8 @@
 import type { SqlConnection } from '@waybill/core/internal'
 import { RowsLockedError } from '@waybill/outbox/internal'
-import { checkMysqlSession } from '../database/check-mysql-session.ts'
-import { commitOrRollBack } from '../database/commit-or-roll-back.ts'
 import { serverAnswerOf } from '../error/server-answer.ts'
+import { checkMysqlSession } from './check-mysql-session.ts'
+import { commitOrRollBack } from './commit-or-roll-back.ts'
 
 /**
  * Deadlock, lock wait, and MariaDB's "record has changed": the step had no effect, and its lease makes it safe to

@@ -1,0 +1,138 @@
+import type { Runtime } from '@waybill/core'
+import type {
+  BuildPosition,
+  BuildTable,
+  ClaimedPartition,
+  ProjectionBuild,
+  ProjectionStore,
+  ProjectionTransaction,
+  QuarantinedKey,
+  SqlConnection,
+  SqlResult,
+  StoredRow,
+} from '@waybill/core/internal'
+import { beginImmediate } from '../database/begin-immediate.ts'
+import { commitOrRollBack } from '../database/commit-or-roll-back.ts'
+import { inTransaction } from '../database/mysql-transaction.ts'
+import type { SqlDatabase, SqlDialect } from '../database/sql-database.ts'
+import { BookStatements } from './book-statements.ts'
+import type { ProjectionTables } from './projection-tables.ts'
+import { type RowStatement, RowStatements } from './row-statements.ts'
+import { SqlProjectionTransaction, sendTo } from './sql-projection-transaction.ts'
+
+type BuildId = Pick<ProjectionBuild, 'projection' | 'number'>
+
+/** Long enough for the batch of another process. */
+const sqliteWaitMs = 5_000
+
+/** The store of projections in a database, in its dialect. */
+export class SqlProjectionStore implements ProjectionStore {
+  readonly #database: Pick<SqlDatabase<never>, 'connection' | 'dialect'>
+  readonly #tables: ProjectionTables
+  readonly #book: BookStatements
+  readonly #runtime: Runtime
+  readonly #rows = new Map<string, RowStatements>()
+
+  constructor(
+    database: Pick<SqlDatabase<never>, 'connection' | 'dialect'>,
+    tables: ProjectionTables,
+    runtime: Runtime,
+  ) {
+    this.#database = database
+    this.#tables = tables
+    this.#book = new BookStatements(tables, database.dialect)
+    this.#runtime = runtime
+  }
+
+  transaction<T>(work: (tx: ProjectionTransaction) => Promise<T>): Promise<T> {
+    return this.#database.connection(async (connection) => {
+      const { dialect } = this.#database
+      const run = (): Promise<T> =>
+        work(
+          new SqlProjectionTransaction(connection, {
+            book: this.#book,
+            tables: this.#tables,
+            dialect,
+            rowsOf: (table) => this.#rowsOf(table),
+            // MySQL commits before each DDL statement, so the view is changed on another connection.
+            connection: (use) => this.#database.connection(use),
+          }),
+        )
+      if (dialect === 'mysql') return inTransaction(connection, run)
+      if (dialect === 'sqlite') await beginImmediate(connection, this.#runtime, sqliteWaitMs)
+      else await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED', [])
+      return commitOrRollBack(connection, run)
+    })
+  }
+
+  async builds(projection: string): Promise<readonly ProjectionBuild[]> {
+    return (await this.#send(this.#book.builds(projection, 'NONE'))).rows.map((row) => this.#book.build(row))
+  }
+
+  async read(table: BuildTable, keys: readonly string[]): Promise<readonly StoredRow[]> {
+    if (keys.length === 0) return []
+    const rows = this.#rowsOf(table)
+    return (await this.#send(rows.select(keys, false))).rows.map((row) => rows.row(row))
+  }
+
+  async scan(table: BuildTable, after: string | null, limit: number): Promise<readonly StoredRow[]> {
+    const rows = this.#rowsOf(table)
+    return (await this.#send(rows.scan(after, limit))).rows.map((row) => rows.row(row))
+  }
+
+  async positions(build: BuildId): Promise<readonly BuildPosition[]> {
+    return (await this.#send(this.#book.positions(build))).rows.map((row) => this.#book.position(row))
+  }
+
+  async createTable(table: BuildTable): Promise<void> {
+    await this.#database.connection(async (connection) => {
+      for (const text of this.#rowsOf(table).create(this.#tables)) await connection.query(text, [])
+    })
+  }
+
+  async dropTable({ projection, number }: BuildId): Promise<void> {
+    await this.#database.connection(async (connection) => {
+      for (const statement of this.#book.dropBuild({ projection, number })) await sendTo(connection, statement)
+    })
+  }
+
+  async claim(build: BuildId, owner: string, leaseMs: number): Promise<ClaimedPartition | null> {
+    return this.#database.connection(async (connection) => {
+      const free = await sendTo(connection, this.#book.unleased(build))
+      for (const row of free.rows) {
+        const found = this.#book.claimed(row)
+        // Another worker may have claimed it since, which raised its epoch.
+        const { changed } = await sendTo(connection, this.#book.claim(build, found, owner, leaseMs))
+        if (changed > 0) return { ...found, epoch: found.epoch + 1 }
+      }
+      return null
+    })
+  }
+
+  async quarantined(
+    build: BuildId,
+    { after, limit }: { readonly after: string | null; readonly limit: number },
+  ): Promise<readonly QuarantinedKey[]> {
+    return (await this.#send(this.#book.quarantined(build, after, limit))).rows.map((row) => this.#book.key(row))
+  }
+
+  async countQuarantined(build: BuildId): Promise<number> {
+    return Number((await this.#send(this.#book.countQuarantined(build))).rows[0]?.['keys_found'])
+  }
+
+  #send(statement: RowStatement): Promise<SqlResult> {
+    return this.#database.connection((connection: SqlConnection) => sendTo(connection, statement))
+  }
+
+  /** The statements of a table are computed once: their texts depend on its columns alone. */
+  #rowsOf(table: BuildTable): RowStatements {
+    const name = `${table.projection} ${table.number}`
+    let known = this.#rows.get(name)
+    if (known === undefined) {
+      const dialect: SqlDialect = this.#database.dialect
+      known = new RowStatements(this.#tables, table, dialect)
+      this.#rows.set(name, known)
+    }
+    return known
+  }
+}
