@@ -21,3 +21,11 @@ export {
   type MemoryProjectionOptions,
   type MemoryProjectionStore,
 } from './memory/memory-projection-store.ts'
+export { createProjector, type Projector, type ProjectorOptions } from './projector/create-projector.ts'
+export {
+  createQuarantine,
+  type ProjectionQuarantine,
+  type QuarantineOptions,
+  type ReleasePreview,
+} from './quarantine/create-quarantine.ts'
+export { type DeadEvent, deadEvents } from './quarantine/dead-events.ts'

@@ -82,7 +82,18 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/sql/src',
-    rooms: ['error', 'database', 'dialect', 'adapter', 'inbox', 'outbox/row', 'outbox/statement', 'outbox', 'projection', 'migrate'],
+    rooms: [
+      'error',
+      'database',
+      'dialect',
+      'adapter',
+      'inbox',
+      'outbox/row',
+      'outbox/statement',
+      'outbox',
+      'projection',
+      'migrate',
+    ],
   },
   {
     within: 'packages/connector/src',
@@ -113,7 +124,7 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/projection/src',
-    rooms: ['definition', 'fold', 'memory'],
+    rooms: ['definition', 'fold', 'memory', 'projector', 'quarantine'],
   },
   {
     within: 'packages/sim/src',
@@ -134,12 +145,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'conformance/outbox',
       'conformance/projection',
     ],
-    strangers: [
-      'conformance/control',
-      'conformance/idempotency',
-      'conformance/outbox',
-      'conformance/projection',
-    ],
+    strangers: ['conformance/control', 'conformance/idempotency', 'conformance/outbox', 'conformance/projection'],
   },
 ]
 

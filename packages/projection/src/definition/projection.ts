@@ -64,5 +64,10 @@ export interface Projection<S extends Schemas, State> {
   readonly fingerprint: string
 }
 
-/** Any projection, for code that does not depend on its types. */
-export type AnyProjection = Projection<Schemas, never>
+/** Any projection, whatever its events and its state are. */
+export interface AnyProjection {
+  readonly name: string
+  readonly revision: number
+  readonly fingerprint: string
+  readonly fold: object
+}

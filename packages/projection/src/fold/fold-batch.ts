@@ -1,4 +1,4 @@
-import type { Schemas, WaybillError } from '@waybill/core'
+import { type Schemas, StateError, type WaybillError } from '@waybill/core'
 import type { StoredRow } from '@waybill/core/internal'
 import type { ProjectedEvent, Projection } from '../definition/projection.ts'
 import {
@@ -9,6 +9,7 @@ import {
 } from '../definition/projection-errors.ts'
 import { checkState } from './check-state.ts'
 import { step } from './step.ts'
+import { storableState } from './storable-state.ts'
 
 /** Any event of a projection. */
 export type AnyProjectedEvent = ProjectedEvent<string, unknown>
@@ -114,8 +115,8 @@ function nextState<S extends Schemas, State>(
   if (next === undefined) return undefined
   for (const column of Object.keys(projection.columns))
     if (next[column] === undefined)
-      throw new ProjectionInputError(projection.name, `the fold of ${event.name} left ${column} undefined; use null`)
-  return next
+      throw new StateError(`${column} is undefined: use null for a value that is not there`)
+  return storableState(projection.columns, next)
 }
 
 /** Checks a row that was read before anything is built on it. */

@@ -1,0 +1,155 @@
+/**
+ * Applies a batch of events to the live table, up to the first one that cannot be applied:
+ *
+ *     read rows ─▶ fold ─▶ nothing changes ─▶ done, without a transaction
+ *                    └────▶ BEGIN ─▶ is it still the live build? ─▶ write rows, move positions ─▶ COMMIT
+ *                                          └─ no ─▶ ROLLBACK, again from the start
+ *
+ * Rows are read without a lock. A fold is pure, so the state of a row at a version is the same whichever consumer computed
+ * it, and a write over a higher version does nothing: two consumers of the same events end with one effect.
+ *
+ * With positions instead of versions this is not enough, because a position says nothing about one row: there the position
+ * of the partition is locked first, and rows are read after it.
+ */
+
+import { StateError } from '@waybill/core'
+import type { BuildPosition, ProjectionStore, ProjectionTransaction } from '@waybill/core/internal'
+import type { AnyProjectedEvent, FoldResult, FoldStop } from '../fold/fold-batch.ts'
+import { foldBatch } from '../fold/fold-batch.ts'
+import { type KnownBuild, liveOf } from './live-build.ts'
+
+/** An event and its place. */
+export interface PlacedEvent {
+  readonly event: AnyProjectedEvent
+  readonly topic: string
+  readonly partition: number
+  readonly offset: bigint
+}
+
+/** The effect of a batch. MOVED: the live build has changed, or a quarantined key was released: nothing was applied. */
+export type ApplyResult = 'MOVED' | (Omit<FoldResult, 'stop'> & { readonly stop: FoldStop | undefined })
+
+/** Applies events to a build. @throws an error of the database; nothing was applied then, or COMMIT got no answer */
+export async function applyBatch(
+  store: ProjectionStore,
+  live: KnownBuild,
+  placed: readonly PlacedEvent[],
+): Promise<ApplyResult> {
+  return live.projection.versions === 'POSITION'
+    ? applyByPosition(store, live, placed)
+    : applyByVersion(store, live, placed)
+}
+
+async function applyByVersion(
+  store: ProjectionStore,
+  live: KnownBuild,
+  placed: readonly PlacedEvent[],
+): Promise<ApplyResult> {
+  const events = placed.map(({ event }) => event)
+  const rows = await store.read(live.table, keysOf(events))
+  const result = foldBatch(live.projection, rows, events)
+  if (result.rows.length === 0 && !isKept(result.stop)) return result
+  return whileLive(store, live, async (tx) => {
+    await tx.write(live.table, result.rows)
+    const isKnown = await keepStop(tx, live, result.stop)
+    if (!isKnown) return 'MOVED'
+    await tx.advance(live.build, positionsBehind(handled(placed, result.stop)))
+    return result
+  })
+}
+
+async function applyByPosition(
+  store: ProjectionStore,
+  live: KnownBuild,
+  placed: readonly PlacedEvent[],
+): Promise<ApplyResult> {
+  // Most batches are new as a whole; one that was handled before needs no transaction.
+  const known = await store.positions(live.build)
+  if (placed.every((one) => isBehind(one, known))) return nothingNew(placed)
+  return whileLive(store, live, async (tx) => {
+    const locked = await tx.lockPositions(live.build, positionsBehind(placed))
+    const fresh = placed.filter((one) => !isBehind(one, locked))
+    const events = fresh.map(({ event }) => event)
+    const rows = await tx.readLocked(live.table, keysOf(events))
+    const result = foldBatch(live.projection, rows, events)
+    await tx.write(live.table, result.rows)
+    await tx.advance(live.build, positionsBehind(handled(fresh, result.stop)))
+    const repeated = placed.length - fresh.length
+    const stop = result.stop && { ...result.stop, index: result.stop.index + repeated }
+    return { ...result, repeated, stop }
+  })
+}
+
+/** Runs the work if the build is still the live one, and keeps it so until COMMIT. */
+export async function whileLive<T>(
+  store: ProjectionStore,
+  { build }: KnownBuild,
+  work: (tx: ProjectionTransaction) => Promise<T | 'MOVED'>,
+): Promise<T | 'MOVED'> {
+  try {
+    return await store.transaction(async (tx) => {
+      const live = liveOf(await tx.lock(build.projection, 'SHARED'))
+      const result = live?.number === build.number ? await work(tx) : 'MOVED'
+      // Thrown, because returning it would commit what was written before.
+      if (result === 'MOVED') throw moved
+      return result
+    })
+  } catch (error) {
+    if (error === moved) return 'MOVED'
+    throw error
+  }
+}
+
+const moved = new StateError('The live build or a key has changed.')
+
+/** Records the event that stopped the batch. Returns false if the key has changed since it was read. */
+async function keepStop(
+  tx: ProjectionTransaction,
+  { build, table }: KnownBuild,
+  stop: FoldStop | undefined,
+): Promise<boolean> {
+  switch (stop?.reason) {
+    case 'GAP':
+    case 'POISON': {
+      const { key, reason, expected, found } = stop
+      return tx.quarantine(table, { key, reason, expected, found })
+    }
+    case 'QUARANTINED':
+      return tx.extendQuarantine(build, stop.key, stop.found)
+    case 'INPUT':
+    case undefined:
+      return true
+  }
+}
+
+function isKept(stop: FoldStop | undefined): boolean {
+  return stop !== undefined && stop.reason !== 'INPUT'
+}
+
+/** The events up to the one that stopped the batch: that one becomes a dead letter. */
+function handled(placed: readonly PlacedEvent[], stop: FoldStop | undefined): readonly PlacedEvent[] {
+  return stop === undefined ? placed : placed.slice(0, stop.index + 1)
+}
+
+function keysOf(events: readonly AnyProjectedEvent[]): string[] {
+  return [...new Set(events.map(({ key }) => key))]
+}
+
+/** Returns the position behind the last event of each partition. */
+export function positionsBehind(placed: readonly Omit<PlacedEvent, 'event'>[]): BuildPosition[] {
+  const positions = new Map<string, BuildPosition>()
+  for (const { topic, partition, offset } of placed) {
+    const name = `${topic}-${partition}`
+    const known = positions.get(name)
+    if (known === undefined || known.next <= offset) positions.set(name, { topic, partition, next: offset + 1n })
+  }
+  return [...positions.values()]
+}
+
+function isBehind({ topic, partition, offset }: PlacedEvent, positions: readonly BuildPosition[]): boolean {
+  return positions.some((one) => one.topic === topic && one.partition === partition && offset < one.next)
+}
+
+function nothingNew(placed: readonly PlacedEvent[]): FoldResult {
+  return { rows: [], applied: 0, repeated: placed.length, stop: undefined }
+}

@@ -1,0 +1,135 @@
+import { type BatchHandler, BatchProcessingError, type Binding } from '@waybill/connector'
+import { type Runtime, type Schemas, StateError, systemRuntime } from '@waybill/core'
+import type { ProjectionStore } from '@waybill/core/internal'
+import { hasMethods, instance, list, resolveOptions } from '@waybill/core/option'
+import type { KafkaRecord } from '@waybill/kafka'
+import type { AnyProjection, Projection } from '../definition/projection.ts'
+import { decodeRecords } from '../fold/decode-records.ts'
+import { type ApplyResult, applyBatch } from './apply-batch.ts'
+import { type KnownBuild, openLive } from './live-build.ts'
+import { ProjectionTelemetry } from './projection-telemetry.ts'
+
+/** Options of {@link createProjector}. */
+export interface ProjectorOptions {
+  /** `createProjectionStore(database)` of @waybill/sql, or a store in memory. */
+  readonly store: ProjectionStore
+  /**
+   * Former revisions of the projection. While one of them is live, its fold is used, so that events are applied until a
+   * rebuild has switched to the new revision.
+   */
+  readonly previous?: readonly AnyProjection[] | undefined
+  /** @defaultValue the system's */
+  readonly runtime?: Runtime | undefined
+}
+
+/** Feeds a projection with the records of its topics. */
+export interface Projector extends BatchHandler {
+  /**
+   * Returns a binding that feeds the projection: in batches, blocking its partition while the database is not available, and
+   * without a limit of attempts. Other options of a binding can be set.
+   */
+  binding(options: Pick<Binding, 'groupId'> & Partial<Omit<Binding, 'handler'>>): Binding
+}
+
+/**
+ * Creates the projector of a projection. One transaction applies the events of a batch; repeats are skipped, and an event
+ * that cannot be applied becomes a dead letter with all later events of its key.
+ *
+ * @throws OptionsError with all violations
+ */
+export function createProjector<S extends Schemas, State>(
+  projection: Projection<S, State>,
+  options: ProjectorOptions,
+): Projector {
+  const { store, previous, runtime } = resolveOptions('createProjector', optionRules, options)
+  return new BatchProjector([projection, ...previous] as unknown as Projections, store, runtime)
+}
+
+const optionRules = {
+  store: instance<ProjectionStore>('a store of projections', (value) => hasMethods(value, 'transaction', 'read')),
+  previous: list(
+    instance<unknown>(
+      'a projection made by defineProjection',
+      (value) => typeof (value as AnyProjection).fold === 'object',
+    ),
+    { default: [], because: 'most deployments have one revision' },
+  ),
+  runtime: instance<Runtime>('a runtime', (value) => typeof value === 'object' && value !== null, {
+    default: systemRuntime,
+    because: 'only tests replace it',
+  }),
+}
+
+/** Larger than the usual batch: one transaction costs as much as a few hundred rows. */
+const recordsPerBatch = 500
+
+/** Each try finds what the last one met: builds and keys change rarely. */
+const mostTries = 5
+
+/** The revisions that a process knows, the newest first. Their types do not matter beyond the declaration. */
+type Projections = readonly [Projection<Schemas, unknown>, ...Projection<Schemas, unknown>[]]
+
+class BatchProjector implements Projector {
+  readonly #projections: Projections
+  readonly #store: ProjectionStore
+  readonly #telemetry: ProjectionTelemetry
+  #live: KnownBuild | undefined
+
+  constructor(projections: Projections, store: ProjectionStore, runtime: Runtime) {
+    this.#projections = projections
+    this.#store = store
+    this.#telemetry = new ProjectionTelemetry(projections[0].name, runtime)
+  }
+
+  binding(options: Pick<Binding, 'groupId'> & Partial<Omit<Binding, 'handler'>>): Binding {
+    const topics = Object.values(this.#projections[0].events.definitions).map(({ topic }) => topic)
+    return {
+      topic: [...new Set(topics)],
+      preset: 'PROJECTION',
+      listenerType: 'BATCH',
+      maxPollRecords: recordsPerBatch,
+      ...options,
+      handler: this,
+    }
+  }
+
+  async handleBatch(records: readonly KafkaRecord[]): Promise<void> {
+    for (let tries = 1; tries <= mostTries; tries++) if (await this.#apply(records)) return
+    throw new StateError(
+      `Projection ${this.#projections[0].name}: its builds or keys changed ${mostTries} times meanwhile`,
+      {
+        impact: 'Nothing was applied. The batch is delivered again; no event is lost.',
+      },
+    )
+  }
+
+  /** Returns false if nothing was applied, because something else changed first. */
+  async #apply(records: readonly KafkaRecord[]): Promise<boolean> {
+    const live = (this.#live ??= await openLive(this.#store, this.#projections))
+    const decoded = await decodeRecords(live.projection, records)
+    const placed = decoded.events.map((event, index) => ({ event, ...placeOf(records[index] as KafkaRecord) }))
+    const result = await applyBatch(this.#store, live, placed)
+    if (result === 'MOVED') {
+      this.#live = undefined
+      return false
+    }
+    await this.#report(live, result)
+    if (result.stop === undefined && decoded.error !== undefined) this.#telemetry.stopped('INPUT')
+    const stop = result.stop ?? (decoded.error && { index: decoded.events.length, error: decoded.error })
+    if (stop !== undefined) throw new BatchProcessingError(stop.index, { cause: stop.error }, records.length)
+    return true
+  }
+
+  async #report(live: KnownBuild, { applied, repeated, rows, stop }: Exclude<ApplyResult, 'MOVED'>): Promise<void> {
+    this.#telemetry.applied(applied, repeated, rows.length)
+    if (stop === undefined) return
+    this.#telemetry.stopped(stop.reason)
+    if (stop.reason !== 'GAP' && stop.reason !== 'POISON') return
+    if (live.projection.versions === 'POSITION') return
+    this.#telemetry.quarantined(stop, await this.#store.countQuarantined(live.build))
+  }
+}
+
+function placeOf({ topic, partition, offset }: KafkaRecord): Pick<KafkaRecord, 'topic' | 'partition' | 'offset'> {
+  return { topic, partition, offset }
+}

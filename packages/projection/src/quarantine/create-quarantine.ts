@@ -1,0 +1,204 @@
+/**
+ * Quarantined keys: which there are, and how they are released.
+ *
+ *     QUARANTINED ──release: every version from `expected` to the last one seen was found──▶ released with its new row
+ *          │  └───── a version is missing ──▶ stays
+ *          └──accept: an operator gives the row──▶ released with that row
+ *
+ * A release locks the key and its row: a live event of the key waits for it, and is applied after it.
+ */
+
+import { type Logger, type Runtime, type Schemas, StateError, systemRuntime } from '@waybill/core'
+import type { ProjectionStore, QuarantinedKey, StoredRow } from '@waybill/core/internal'
+import { hasMethods, instance, integer, optional, resolveOptions, text } from '@waybill/core/option'
+import type { Projection } from '../definition/projection.ts'
+import { checkState } from '../fold/check-state.ts'
+import { absentRow, foldBatch } from '../fold/fold-batch.ts'
+import { storableState } from '../fold/storable-state.ts'
+import { type KnownBuild, openLive } from '../projector/live-build.ts'
+import { collectVersions, type FoundVersions } from './collect-versions.ts'
+import type { DeadEvent } from './dead-events.ts'
+
+/** Options of {@link createQuarantine}. */
+export interface QuarantineOptions {
+  /** The store of the projector. */
+  readonly store: ProjectionStore
+  /** @defaultValue the system's */
+  readonly runtime?: Runtime | undefined
+}
+
+/** A page of quarantined keys. */
+export interface QuarantinePage {
+  /** The last key of the page before. @defaultValue the first page */
+  readonly after?: string | undefined
+  /** @defaultValue 100 */
+  readonly limit?: number | undefined
+}
+
+/** The effect that a release would have. */
+export interface ReleasePreview {
+  readonly key: string
+  /** The versions that were found, of those that the row needs. */
+  readonly found: readonly number[]
+  /** The versions that are missing up to the last one seen. */
+  readonly missing: readonly number[]
+  /** Whether a release would succeed. */
+  readonly isReady: boolean
+}
+
+/** Lists and releases the quarantined keys of the live table of a projection. */
+export interface ProjectionQuarantine<State> {
+  list(page?: QuarantinePage): Promise<readonly QuarantinedKey[]>
+  /** Returns the effect that a release would have. Changes nothing. */
+  preview(key: string, events: AsyncIterable<DeadEvent>): Promise<ReleasePreview>
+  /**
+   * Applies the missing events of a key in the order of their versions, whatever their order in `events`, and releases it.
+   * Events of other keys and repeats are passed over. Dead letters are an iterable of events: see {@link deadEvents}.
+   *
+   * @returns the version of its row
+   * @throws StateError if the key is not quarantined or a version is missing, FoldFailedError if a fold still throws
+   */
+  release(key: string, events: AsyncIterable<DeadEvent>): Promise<number>
+  /**
+   * Releases a key whose events are lost permanently: its row becomes the given one. It is logged with the reason.
+   *
+   * @param state - undefined deletes the row
+   * @throws StateError if the key is not quarantined, or the version is lower than that of its row
+   */
+  accept(
+    key: string,
+    row: { readonly version: number; readonly state: State | undefined; readonly reason: string },
+  ): Promise<void>
+}
+
+/** Creates the quarantine of a projection. */
+export function createQuarantine<S extends Schemas, State>(
+  projection: Projection<S, State>,
+  options: QuarantineOptions,
+): ProjectionQuarantine<State> {
+  const { store, runtime } = resolveOptions('createQuarantine', optionRules, options)
+  return new StoreQuarantine(projection as unknown as Projection<Schemas, unknown>, store, runtime.logger)
+}
+
+const optionRules = {
+  store: instance<ProjectionStore>('a store of projections', (value) => hasMethods(value, 'transaction', 'read')),
+  runtime: instance<Runtime>('a runtime', (value) => typeof value === 'object' && value !== null, {
+    default: systemRuntime,
+    because: 'only tests replace it',
+  }),
+}
+
+const pageRules = {
+  after: optional(text()),
+  limit: integer({ default: 100, min: 1, max: 10_000, because: 'a page is read by people' }),
+}
+
+class StoreQuarantine<State> implements ProjectionQuarantine<State> {
+  readonly #projection: Projection<Schemas, unknown>
+  readonly #store: ProjectionStore
+  readonly #logger: Logger
+
+  constructor(projection: Projection<Schemas, unknown>, store: ProjectionStore, logger: Logger) {
+    this.#projection = projection
+    this.#store = store
+    this.#logger = logger
+  }
+
+  async list(page: QuarantinePage = {}): Promise<readonly QuarantinedKey[]> {
+    const { after, limit } = resolveOptions('list', pageRules, page)
+    const live = await this.#live()
+    return this.#store.quarantined(live.build, { after: after ?? null, limit })
+  }
+
+  async preview(key: string, events: AsyncIterable<DeadEvent>): Promise<ReleasePreview> {
+    const live = await this.#live()
+    // Read before the dead letters: a later event extends the entry, and is then missing.
+    const entry = await this.#store.transaction((tx) => tx.lockQuarantined(live.build, key))
+    if (entry === undefined) throw this.#notQuarantined(key)
+    const { events: found, missing } = await collectVersions(this.#projection, entry, events)
+    return { key, found: found.map(({ version }) => version), missing, isReady: missing.length === 0 }
+  }
+
+  async release(key: string, events: AsyncIterable<DeadEvent>): Promise<number> {
+    const live = await this.#live()
+    const before = await this.#store.transaction((tx) => tx.lockQuarantined(live.build, key))
+    if (before === undefined) throw this.#notQuarantined(key)
+    // Read before the transaction: a dead letter topic may be long.
+    const found = await collectVersions(this.#projection, before, events)
+    const row = await this.#store.transaction(async (tx) => {
+      const builds = await tx.lock(live.build.projection, 'SHARED')
+      const entry = await tx.lockQuarantined(live.build, key)
+      const isLive = builds.some(({ number, state }) => number === live.build.number && state === 'LIVE')
+      if (entry === undefined || !isLive) throw this.#notQuarantined(key)
+      const [stored = absentRow(key)] = await tx.readLocked(live.table, [key])
+      const released = this.#fold(stored, entry, found)
+      await tx.restore(live.table, released)
+      return released
+    })
+    this.#logger.info({ projection: this.#projection.name, key, version: row.version }, 'Key released')
+    return row.version
+  }
+
+  async accept(
+    key: string,
+    {
+      version,
+      state,
+      reason,
+    }: { readonly version: number; readonly state: State | undefined; readonly reason: string },
+  ): Promise<void> {
+    const live = await this.#live()
+    const row: StoredRow = { key, version, state: this.#checked(key, state), isQuarantined: false }
+    await this.#store.transaction(async (tx) => {
+      await tx.lock(live.build.projection, 'SHARED')
+      if ((await tx.lockQuarantined(live.build, key)) === undefined) throw this.#notQuarantined(key)
+      const [stored = absentRow(key)] = await tx.readLocked(live.table, [key])
+      if (!Number.isSafeInteger(version) || version < stored.version)
+        throw new StateError(
+          `${JSON.stringify(key)} is at version ${stored.version}: version ${version} is not accepted`,
+          {
+            impact: 'Nothing was changed.',
+          },
+        )
+      await tx.restore(live.table, row)
+    })
+    this.#logger.warn({ projection: this.#projection.name, key, version, reason }, 'Row accepted')
+  }
+
+  /** Applies the events in the order of their versions to a row that is locked. */
+  #fold(stored: StoredRow, entry: QuarantinedKey, { events, missing }: FoundVersions): StoredRow {
+    const last = events.at(-1)?.version ?? 0
+    if (missing.length > 0 || last < entry.last) {
+      const listed = missing.length > 0 ? missing.slice(0, 10).join(', ') : `${last + 1} to ${entry.last}`
+      throw new StateError(`${JSON.stringify(entry.key)} cannot be released: versions ${listed} are missing`, {
+        impact: 'Nothing was changed. The key stays quarantined.',
+        hint: 'Publish the missing events again, or accept a row that includes them.',
+      })
+    }
+    const released = { ...stored, isQuarantined: false }
+    const { rows, stop } = foldBatch(
+      this.#projection,
+      [released],
+      events.map(({ event }) => event),
+    )
+    if (stop !== undefined) throw stop.error
+    return rows[0] ?? released
+  }
+
+  #checked(key: string, state: State | undefined): StoredRow['state'] {
+    if (state === undefined) return undefined
+    const stored = storableState(this.#projection.columns, state as NonNullable<StoredRow['state']>)
+    checkState(this.#projection, { key, version: 0, state: stored, isQuarantined: false })
+    return stored
+  }
+
+  #live(): Promise<KnownBuild> {
+    return openLive(this.#store, [this.#projection])
+  }
+
+  #notQuarantined(key: string): StateError {
+    return new StateError(`${JSON.stringify(key)} is not quarantined in projection ${this.#projection.name}`, {
+      impact: 'Nothing was changed.',
+    })
+  }
+}

@@ -1,0 +1,136 @@
+import { BatchProcessingError } from '@waybill/connector'
+import { createMemoryLogger, runtimeWith, StateError } from '@waybill/core'
+import type { KafkaRecord } from '@waybill/kafka'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { FoldFailedError, ProjectionStateError } from '../../src/definition/projection-errors.ts'
+import { createMemoryProjectionStore, type MemoryProjectionStore } from '../../src/memory/memory-projection-store.ts'
+import { createProjector, type Projector } from '../../src/projector/create-projector.ts'
+import { createQuarantine, type ProjectionQuarantine } from '../../src/quarantine/create-quarantine.ts'
+import { balances } from '../test-accounts.ts'
+import { history, recordOf, strangeRecord } from '../test-records.ts'
+
+type State = { balance: string; currency: string; status: 'OPENED' | 'CLOSED' }
+const open: State = { balance: '0', currency: 'EUR', status: 'OPENED' }
+const logger = createMemoryLogger()
+let store: MemoryProjectionStore
+let projector: Projector
+let quarantine: ProjectionQuarantine<State>
+let dead: KafkaRecord[]
+
+beforeEach(() => {
+  const runtime = runtimeWith({ logger })
+  store = createMemoryProjectionStore()
+  projector = createProjector(balances, { store, runtime })
+  quarantine = createQuarantine(balances, { store, runtime })
+  dead = []
+})
+
+/** Delivers records; those that fail become dead letters. */
+async function deliver(records: readonly KafkaRecord[]): Promise<void> {
+  for (let left = records; left.length > 0; ) {
+    try {
+      await projector.handleBatch(left, undefined as never)
+      return
+    } catch (error) {
+      if (!(error instanceof BatchProcessingError)) throw error
+      dead.push(left[error.failedIndex] as KafkaRecord)
+      left = left.slice(error.failedIndex + 1)
+    }
+  }
+}
+
+async function* letters(records: readonly KafkaRecord[] = dead): AsyncGenerator<KafkaRecord> {
+  yield* records
+}
+
+describe('a release', () => {
+  test('C-48 applies the dead letters in the order of their versions, whatever their own order', async () => {
+    const a = await history('a', [1, 2, 3, 4])
+    const [opened, first, second, third, fourth] = a as [
+      KafkaRecord,
+      KafkaRecord,
+      KafkaRecord,
+      KafkaRecord,
+      KafkaRecord,
+    ]
+    await deliver([opened, first, fourth, third, ...(await history('b', [7], 10))])
+    expect((await quarantine.list()).map(({ key }) => key)).toEqual(['a'])
+    expect(await quarantine.preview('a', letters())).toEqual({ key: 'a', found: [4, 5], missing: [3], isReady: false })
+    await expect(quarantine.release('a', letters())).rejects.toThrow(/versions 3 are missing/)
+    expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '1' })
+
+    // The producer publishes the missing event again: it joins the other dead letters.
+    await deliver([second])
+    const shuffled = [strangeRecord(99), ...dead.toReversed(), ...dead]
+    expect(await quarantine.preview('a', letters(shuffled))).toMatchObject({ missing: [], isReady: true })
+    expect(await quarantine.release('a', letters(shuffled))).toBe(5)
+    expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '10' })
+    expect(await quarantine.list()).toEqual([])
+
+    dead = []
+    await deliver([await recordOf('AccountClosed', { accountId: 'a' }, 6, 20)])
+    expect([store.find('account_balance', 'a'), dead]).toEqual([{ ...open, balance: '10', status: 'CLOSED' }, []])
+  })
+
+  test('waits for the dead letter of an event that came meanwhile', async () => {
+    const [opened, , second] = (await history('a', [1, 2])) as [KafkaRecord, KafkaRecord, KafkaRecord]
+    await deliver([opened, second])
+    const missing = await recordOf('FundsCredited', { accountId: 'a', amount: '1' }, 2, 5)
+    async function* slow(): AsyncGenerator<KafkaRecord> {
+      yield* [missing, second]
+      // The version is recorded before its dead letter is written.
+      await deliver([await recordOf('AccountClosed', { accountId: 'a' }, 4, 6)])
+    }
+    await expect(quarantine.release('a', slow())).rejects.toThrow(/versions 4 to 4 are missing/)
+    expect(await quarantine.release('a', letters([missing, ...dead]))).toBe(4)
+  })
+
+  test('of a poison event succeeds only once its fold does', async () => {
+    await deliver([
+      ...(await history('a', [])),
+      await recordOf('FundsCredited', { accountId: 'a', amount: 'poison' }, 2, 1),
+    ])
+    await expect(quarantine.release('a', letters())).rejects.toThrow(FoldFailedError)
+    expect((await quarantine.list()).map(({ reason }) => reason)).toEqual(['POISON'])
+  })
+
+  test('of a key that is not quarantined is rejected', async () => {
+    await deliver(await history('a', []))
+    await expect(quarantine.release('a', letters())).rejects.toThrow(StateError)
+    await expect(quarantine.preview('b', letters())).rejects.toThrow(/not quarantined/)
+  })
+})
+
+/** Delivers a history of which one event is missing. */
+async function deliverWithLoss(): Promise<void> {
+  const a = await history('a', [1, 2])
+  await deliver([a[0] as KafkaRecord, a[2] as KafkaRecord])
+}
+
+describe('an accepted row', () => {
+  test('releases the key, and later events continue from it', async () => {
+    await deliverWithLoss()
+    await quarantine.accept('a', {
+      version: 3,
+      state: { ...open, balance: '3.50' },
+      reason: 'event 2 was never published',
+    })
+    expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '3.5' })
+    await deliver([await recordOf('AccountClosed', { accountId: 'a' }, 4, 5)])
+    expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '3.5', status: 'CLOSED' })
+    expect(logger.lines.find(({ text }) => text === 'Row accepted')?.fields).toMatchObject({
+      key: 'a',
+      reason: 'event 2 was never published',
+    })
+  })
+
+  test('must match the schema, not be older than the row, and its key must be quarantined', async () => {
+    await deliverWithLoss()
+    const reason = 'test'
+    const wrong = { ...open, status: 'GONE' } as never
+    await expect(quarantine.accept('a', { version: 3, state: wrong, reason })).rejects.toThrow(ProjectionStateError)
+    await expect(quarantine.accept('a', { version: 0, state: open, reason })).rejects.toThrow(/is at version 1/)
+    await expect(quarantine.accept('b', { version: 3, state: open, reason })).rejects.toThrow(/not quarantined/)
+    expect((await quarantine.list()).length).toBe(1)
+  })
+})
