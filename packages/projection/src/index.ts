@@ -29,3 +29,7 @@ export {
   type ReleasePreview,
 } from './quarantine/create-quarantine.ts'
 export { type DeadEvent, deadEvents } from './quarantine/dead-events.ts'
+export { createRebuild, type Rebuild, type RebuildStatus } from './rebuild/create-rebuild.ts'
+export type { RebuildOptions } from './rebuild/rebuild-options.ts'
+export type { EventHistory, HistoricalEvent } from './rebuild/rebuild-source.ts'
+export type { RowDifference, Verification } from './rebuild/verify-build.ts'

@@ -124,7 +124,7 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/projection/src',
-    rooms: ['definition', 'fold', 'memory', 'projector', 'quarantine'],
+    rooms: ['definition', 'fold', 'memory', 'projector', 'quarantine', 'rebuild'],
   },
   {
     within: 'packages/sim/src',

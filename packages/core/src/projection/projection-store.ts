@@ -23,7 +23,7 @@ export interface ProjectionStore {
   createTable(table: BuildTable): Promise<void>
   /** Drops the table of a build with its positions and quarantined keys. */
   dropTable(table: Pick<BuildTable, 'projection' | 'number'>): Promise<void>
-  /** Leases a partition of the build that no worker holds; null if there is none. */
+  /** Leases a partition of the build that no other worker holds; null if there is none. A new lease ends one of its own. */
   claim(
     build: Pick<ProjectionBuild, 'projection' | 'number'>,
     owner: string,
@@ -72,6 +72,8 @@ export interface ProjectionTransaction {
     build: Pick<ProjectionBuild, 'projection' | 'number'>,
     partitions: readonly Omit<BuildPosition, 'next'>[],
   ): Promise<readonly BuildPosition[]>
+  /** Returns all positions of a build, as this transaction sees them. */
+  positions(build: Pick<ProjectionBuild, 'projection' | 'number'>): Promise<readonly BuildPosition[]>
   /** Moves positions forward, never back. */
   advance(build: Pick<ProjectionBuild, 'projection' | 'number'>, positions: readonly BuildPosition[]): Promise<void>
   /** Moves the position of a leased partition and renews the lease. Returns false if another worker has claimed it. */

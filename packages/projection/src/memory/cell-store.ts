@@ -8,6 +8,8 @@ export interface CellTransaction {
   /** Returns its own value of a cell, or the committed one. */
   get(name: string): unknown
   set(name: string, value: unknown): void
+  /** Returns the values of all cells that begin so, its own included. */
+  under(prefix: string): readonly unknown[]
   /** Makes its values the committed ones. */
   commit(): void
   /** Releases its locks, and drops its values unless they are committed. */
@@ -53,6 +55,11 @@ export class CellStore {
       },
       get: (name) => (own.has(name) ? own.get(name) : this.#values.get(name)),
       set: (name, value) => void own.set(name, value),
+      under: (prefix) => {
+        const all = new Map(this.committedUnder(prefix))
+        for (const [name, value] of own) if (name.startsWith(prefix)) all.set(name, value)
+        return [...all.values()].filter((value) => value !== undefined)
+      },
       commit: () => {
         for (const [name, value] of own) {
           if (value === undefined) this.#values.delete(name)

@@ -99,7 +99,9 @@ class CellProjectionStore implements MemoryProjectionStore {
 
   async claim(build: BuildId, owner: string, leaseMs: number): Promise<ClaimedPartition | null> {
     await this.#pause('claim')
-    const free = this.#positions(build).find(({ leasedUntil }) => leasedUntil <= this.#clock.now())
+    const [free] = this.#positions(build)
+      .filter((one) => one.leasedUntil <= this.#clock.now() || one.owner === owner)
+      .toSorted((one, other) => one.leasedUntil - other.leasedUntil)
     if (free === undefined) return null
     const tx = this.#cells.begin(this.#pause)
     try {

@@ -109,6 +109,12 @@ export class MemoryProjectionTransaction implements ProjectionTransaction {
     return positions.map(({ topic, partition, next }) => ({ topic, partition, next }))
   }
 
+  async positions(build: BuildId): Promise<readonly BuildPosition[]> {
+    await this.#pause('positions')
+    const all = this.#cells.under(cell.positions(build)) as readonly LeasedPosition[]
+    return all.map(({ topic, partition, next }) => ({ topic, partition, next }))
+  }
+
   async advance(build: BuildId, positions: readonly BuildPosition[]): Promise<void> {
     for (const one of inOrder(positions)) {
       const position = await this.#lockPosition(build, one)

@@ -115,11 +115,11 @@ export class BookStatements {
     })
   }
 
-  unleased(build: BuildId): RowStatement {
+  unleased(build: BuildId, owner: string): RowStatement {
     return this.#make(
       (b) =>
         `SELECT topic, part, ${this.#next}, epoch FROM ${this.#tables.position} WHERE ${this.#ofBuild(build, b)} ` +
-        `AND leased_until <= ${this.#now} ORDER BY leased_until, topic, part`,
+        `AND (leased_until <= ${this.#now} OR owner = ${b.bind(owner)}) ORDER BY leased_until, topic, part`,
     )
   }
 
@@ -129,7 +129,7 @@ export class BookStatements {
       const where = this.#ofPartition(build, topic, partition, b)
       return (
         `UPDATE ${this.#tables.position} SET ${set} WHERE ${where} AND epoch = ${b.bind(epoch)} ` +
-        `AND leased_until <= ${this.#now}`
+        `AND (leased_until <= ${this.#now} OR owner = ${b.bind(owner)})`
       )
     })
   }

@@ -98,7 +98,7 @@ export class SqlProjectionStore implements ProjectionStore {
 
   async claim(build: BuildId, owner: string, leaseMs: number): Promise<ClaimedPartition | null> {
     return this.#database.connection(async (connection) => {
-      const free = await sendTo(connection, this.#book.unleased(build))
+      const free = await sendTo(connection, this.#book.unleased(build, owner))
       for (const row of free.rows) {
         const found = this.#book.claimed(row)
         // Another worker may have claimed it since, which raised its epoch.

@@ -114,6 +114,10 @@ export class SqlProjectionTransaction implements ProjectionTransaction {
     return positions
   }
 
+  async positions(build: BuildId): Promise<readonly BuildPosition[]> {
+    return (await this.#send(this.#book.positions(build))).rows.map((row) => this.#book.position(row))
+  }
+
   async advance(build: BuildId, positions: readonly BuildPosition[]): Promise<void> {
     for (const one of inOrder(positions)) {
       const { changed } = await this.#send(this.#book.advance(build, one))

@@ -83,6 +83,18 @@ export function positionPart({ describe, test }: ProjectionSuite): void {
       assert.deepEqual(await scene.store.positions(table), [{ ...first, next: 5n }])
     })
 
+    test('is replaced by a claim of its own holder, whose earlier one writes nothing more', async (scene) => {
+      const table = await scene.open()
+      await scene.store.transaction((tx) => tx.lockPositions(table, [first]))
+      const [before, after] = [
+        await scene.store.claim(table, 'one', 60_000),
+        await scene.store.claim(table, 'one', 60_000),
+      ]
+      assert.ok(before !== null && after !== null)
+      assert.deepEqual([before.epoch, after.epoch], [1, 2])
+      assert.equal(await scene.store.transaction((tx) => tx.advanceClaimed(table, before, 60_000)), false)
+    })
+
     test('is renewed by each advance', async (scene) => {
       const table = await scene.open()
       await scene.store.transaction((tx) => tx.lockPositions(table, [first]))

@@ -1,0 +1,176 @@
+/**
+ * Builds from one partition at a time, as many as its leases allow:
+ *
+ *     CLAIMING ──lease──▶ READING ──batch──▶ rows and position in one transaction ──▶ READING
+ *         ▲                  │                          └─ fenced: another worker has the partition ─▶ CLAIMING
+ *         └── nothing left ──┘
+ *
+ * A crash loses nothing: the position is in the transaction of the rows, and the lease expires.
+ */
+
+import { type Runtime, type Schemas, StateError } from '@waybill/core'
+import {
+  abortReason,
+  type BuildState,
+  type BuildTable,
+  type ClaimedPartition,
+  type ProjectionStore,
+  type ProjectionTransaction,
+} from '@waybill/core/internal'
+import type { Projection } from '../definition/projection.ts'
+import { RebuildFailedError } from '../definition/projection-errors.ts'
+import { type BuildStep, decodeAll, foldPast, writeStep } from './apply-build.ts'
+import type { RebuildSource, SourceRecord } from './rebuild-source.ts'
+
+/** The parts of a rebuild that its workers use. */
+export interface WorkerDeps {
+  readonly store: ProjectionStore
+  readonly projection: Projection<Schemas, unknown>
+  readonly table: BuildTable
+  readonly source: RebuildSource
+  readonly runtime: Runtime
+  readonly owner: string
+  /** The first events may be gone from the topics: they came from elsewhere. */
+  readonly hasHistory: boolean
+  readonly recordsPerBatch: number
+  /** Waits until so many more events may be applied. */
+  readonly pace: (events: number) => Promise<void>
+  /** Decides whether a key may be quarantined that the live table has not quarantined. */
+  readonly mayQuarantine: (keys: readonly string[]) => Promise<boolean>
+  readonly onApplied: (events: number) => void
+}
+
+const leaseMs = 30_000
+const idleMs = 250
+/** The states in which a build is written by its workers. */
+const building: ReadonlySet<BuildState> = new Set(['CATCHING_UP', 'VERIFYING', 'READY'])
+
+/** Works until the signal aborts or the build is no longer built. @throws RebuildFailedError, or an error of the database */
+export async function runWorker(deps: WorkerDeps, signal: AbortSignal): Promise<void> {
+  const { store, table, owner, runtime } = deps
+  let without = 0
+  while (!signal.aborted) {
+    const claimed = await store.claim(table, owner, leaseMs)
+    const outcome = claimed === null ? 'NONE' : await readPartition(deps, claimed, signal)
+    if (outcome === 'OVER') return
+    without = outcome === 'READ' ? 0 : without + 1
+    // Waits once no partition has anything new; the least recently leased one is claimed next.
+    if (outcome !== 'NONE' && without < (await store.positions(table)).length) continue
+    if (!(await isBuilding(deps))) return
+    await sleep(runtime, idleMs, signal)
+    without = 0
+  }
+}
+
+/** Reads a partition to its end, then releases it. READ: it had something new. */
+async function readPartition(
+  deps: WorkerDeps,
+  claimed: ClaimedPartition,
+  signal: AbortSignal,
+): Promise<'OVER' | 'READ' | 'NOTHING'> {
+  const { source, recordsPerBatch, store, table } = deps
+  const partition = (await source.partitions()).find((one) => isSame(one, claimed))
+  if (partition === undefined) return 'NOTHING'
+  refuseCut(deps, claimed, partition.start)
+  const from = claimed.next > partition.start ? claimed.next : partition.start
+  let held = claimed
+  if (from < partition.end) {
+    await using reader = source.open(held, from, partition.end)
+    while (!signal.aborted) {
+      const records = await reader.next(recordsPerBatch)
+      // Offsets without a record, such as markers of transactions, may follow the last one.
+      const next = records === undefined ? partition.end : (records.at(-1)?.offset ?? held.next - 1n) + 1n
+      const outcome = await applyRecords(deps, { ...held, next }, records ?? [])
+      if (outcome === 'OVER') return 'OVER'
+      if (outcome === 'FENCED') return 'NOTHING'
+      held = outcome
+      if (records === undefined) break
+    }
+  }
+  await store.transaction((tx) => tx.advanceClaimed(table, held, 0))
+  return from < partition.end ? 'READ' : 'NOTHING'
+}
+
+function refuseCut({ hasHistory }: WorkerDeps, { topic, partition, next }: ClaimedPartition, start: bigint): void {
+  if (next >= start || (next === 0n && hasHistory)) return
+  throw new RebuildFailedError(`${topic}-${partition} was cut at offset ${start}, and the rebuild was at ${next}`, {
+    impact: 'The live table was not touched.',
+    hint: 'Raise the retention, or give the rebuild an older source.',
+  })
+}
+
+async function applyRecords(
+  deps: WorkerDeps,
+  claimed: ClaimedPartition,
+  records: readonly SourceRecord[],
+): Promise<ClaimedPartition | 'FENCED' | 'OVER'> {
+  const { store, projection, table } = deps
+  const events = await decodeAll(projection, records)
+  await deps.pace(events.length)
+  const stored = await store.read(table, [...new Set(events.map(({ key }) => key))])
+  const step = foldPast(projection, stored, events)
+  if (step.quarantined.length > 0) await refuseNewGaps(deps, step)
+  await deps.runtime.failpoint('rebuild.batch')
+  const outcome = await commitBatch(deps, claimed, (tx) => writeStep(tx, table, step))
+  if (outcome === 'COMMITTED') deps.onApplied(step.applied)
+  return outcome === 'COMMITTED' ? claimed : outcome
+}
+
+async function commitBatch(
+  { store, table }: WorkerDeps,
+  claimed: ClaimedPartition,
+  work: (tx: ProjectionTransaction) => Promise<void>,
+): Promise<'COMMITTED' | 'FENCED' | 'OVER'> {
+  try {
+    await store.transaction(async (tx) => {
+      const builds = await tx.lock(table.projection, 'SHARED')
+      const state = builds.find(({ number }) => number === table.number)?.state
+      if (state === undefined || !building.has(state)) throw over
+      if (!(await tx.advanceClaimed(table, claimed, leaseMs))) throw fenced
+      await work(tx)
+    })
+    return 'COMMITTED'
+  } catch (error) {
+    if (error === over) return 'OVER'
+    if (error === fenced) return 'FENCED'
+    throw error
+  }
+}
+
+const over = new StateError('The build is over.')
+const fenced = new StateError('Another worker has the partition.')
+
+/** An event that is missing here but was there live means that the source is incomplete. */
+async function refuseNewGaps({ mayQuarantine }: WorkerDeps, { quarantined }: BuildStep): Promise<void> {
+  if (await mayQuarantine(quarantined.map(({ key }) => key))) return
+  const [first] = quarantined
+  throw new RebuildFailedError(
+    `${quarantined.length} keys cannot be rebuilt, and are not quarantined in the live table: ${JSON.stringify(first?.key)} ` +
+      `needs version ${first?.expected}, found ${first?.found} (${first?.reason})`,
+    {
+      impact: 'The live table was not touched.',
+      hint: 'Give the rebuild a source that has every event, or raise maxQuarantined.',
+    },
+  )
+}
+
+async function isBuilding({ store, table }: WorkerDeps): Promise<boolean> {
+  const builds = await store.builds(table.projection)
+  return builds.some(({ number, state }) => number === table.number && building.has(state))
+}
+
+function isSame(
+  one: Omit<ClaimedPartition, 'next' | 'epoch'>,
+  other: Omit<ClaimedPartition, 'next' | 'epoch'>,
+): boolean {
+  return one.topic === other.topic && one.partition === other.partition
+}
+
+async function sleep({ timers }: Runtime, ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await timers.sleep(ms, signal)
+  } catch (error) {
+    if (!signal.aborted) throw error
+    void abortReason(signal)
+  }
+}

@@ -1,0 +1,41 @@
+import type { WireRecord } from '@waybill/core'
+
+/** A partition of a source, and the offsets that it has now. */
+export interface SourcePartition {
+  readonly topic: string
+  readonly partition: number
+  /** The first offset that still exists. */
+  readonly start: bigint
+  /** The offset behind the last record. */
+  readonly end: bigint
+}
+
+/** A record of a source. */
+export interface SourceRecord extends WireRecord {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: bigint
+}
+
+/** Reads one range of offsets. */
+export interface SourceReader extends AsyncDisposable {
+  /** Returns the next records, in order; undefined when the range is read. */
+  next(maxRecords: number): Promise<readonly SourceRecord[] | undefined>
+}
+
+/** The log that a rebuild reads, outside of the group of the live binding. */
+export interface RebuildSource {
+  partitions(): Promise<readonly SourcePartition[]>
+  /** Returns why a rebuild from here could not be complete; undefined if the log reaches the first event of every key. */
+  incomplete(): Promise<string | undefined>
+  open(partition: Pick<SourcePartition, 'topic' | 'partition'>, from: bigint, until: bigint): SourceReader
+}
+
+/** An event from before the log: of kept outbox rows, an archive, or an export. */
+export interface HistoricalEvent extends WireRecord {
+  /** Rises with each event. A rebuild that was interrupted continues behind the last one it applied. */
+  readonly position: bigint
+}
+
+/** Events from before the log, after a position; those of a key in the order of their versions. */
+export type EventHistory = (after: bigint) => AsyncIterable<HistoricalEvent>

@@ -1,0 +1,249 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { StateError } from '@waybill/core'
+import type { KafkaRecord } from '@waybill/kafka'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { defineProjection } from '../../src/definition/define-projection.ts'
+import { RebuildFailedError, RebuildRefusedError } from '../../src/definition/projection-errors.ts'
+import { createMemoryProjectionStore, type MemoryProjectionStore } from '../../src/memory/memory-projection-store.ts'
+import { createProjector } from '../../src/projector/create-projector.ts'
+import { type RebuildStatus, TableRebuild } from '../../src/rebuild/create-rebuild.ts'
+import { type RebuildOptions, resolveRebuildOptions } from '../../src/rebuild/rebuild-options.ts'
+import { account, accounts, balances } from '../test-accounts.ts'
+import { history, recordOf } from '../test-records.ts'
+import { hastyClock, hastyRuntime, TestLog } from './test-log.ts'
+
+const open = { balance: '0', currency: 'EUR', status: 'OPENED' }
+
+/** The next revision: it doubles each credit. */
+const doubled = defineProjection({
+  name: 'account_balance',
+  revision: 2,
+  events: accounts,
+  state: account,
+  columns: { balance: 'decimal', currency: 'text', status: 'text' },
+  keyColumn: 'account_id',
+}).on({
+  AccountOpened: (_, { payload }) => ({ balance: payload.balance, currency: payload.currency, status: 'OPENED' }),
+  FundsCredited: (state, { payload }) =>
+    state && { ...state, balance: String(BigInt(state.balance) + 2n * BigInt(payload.amount)) },
+})
+
+let store: MemoryProjectionStore
+let log: TestLog
+
+beforeEach(() => {
+  store = createMemoryProjectionStore({ clock: hastyClock })
+  log = new TestLog(2)
+})
+
+function rebuildOf(projection: typeof balances, options: Partial<RebuildOptions> = {}): TableRebuild {
+  const resolved = resolveRebuildOptions({
+    store,
+    kafka: { reader: () => {} } as never,
+    runtime: hastyRuntime(),
+    ...options,
+  })
+  return new TableRebuild(projection as never, resolved, log)
+}
+
+async function finish(rebuild: TableRebuild): Promise<RebuildStatus> {
+  let last: RebuildStatus | undefined
+  for await (const status of rebuild.run()) last = status
+  return last as RebuildStatus
+}
+
+async function appendHistory(key: string, amounts: readonly number[], partition = 0): Promise<void> {
+  for (const record of await history(key, amounts)) log.append(partition, record)
+}
+
+async function states(): Promise<readonly string[]> {
+  return (await store.builds('account_balance')).map(({ number, state }) => `${number} ${state}`)
+}
+
+describe('a rebuild', () => {
+  test('of the same revision becomes ready, equal to the live table, and then live', async () => {
+    const projector = createProjector(balances, { store })
+    await appendHistory('a', [1, 2])
+    await appendHistory('b', [3], 1)
+    while ((await log.deliver(projector)) > 0);
+    const rebuild = rebuildOf(balances, { again: true })
+    const ready = await finish(rebuild)
+    expect(ready).toMatchObject({ state: 'READY', build: 2, applied: 5, remaining: 0n, quarantined: 0 })
+    expect(ready.verification).toMatchObject({ rows: 2, expected: 0, differences: [] })
+    expect(ready.verification?.checksums.live).toBe(ready.verification?.checksums.built)
+    expect(await states()).toEqual(['1 LIVE', '2 READY'])
+    await rebuild.switchNow()
+    expect(await states()).toEqual(['1 RETIRED', '2 LIVE'])
+    expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '3' })
+  })
+
+  test('of a new revision serves the former one until the switch, and no reader sees a wrong or missing row', async () => {
+    await appendHistory('a', [])
+    await log.deliver(createProjector(balances, { store }))
+    const projector = createProjector(doubled, { store, previous: [balances] })
+    const rebuild = rebuildOf(doubled, { switch: 'WHEN_READY', expectDifference: () => true })
+    await log.deliver(projector)
+    const seen: string[] = []
+    let [version, isDone] = [1, false]
+    const writing = (async () => {
+      while (!isDone) {
+        version++
+        log.append(0, await recordOf('FundsCredited', { accountId: 'a', amount: '1' }, version, 0))
+        await log.deliver(projector)
+        seen.push(String(store.find('account_balance', 'a')?.['balance']))
+        await nextTurn()
+      }
+      while ((await log.deliver(projector)) > 0);
+    })()
+    const end = await finish(rebuild).finally(() => {
+      isDone = true
+    })
+    await writing
+    expect(end).toMatchObject({ state: 'LIVE', build: 2 })
+    expect(await states()).toEqual(['1 RETIRED', '2 LIVE'])
+    // 1, 2, 3 … under the former revision, and then twice that: no value is left out, none is repeated.
+    const atSwitch = seen.findIndex((balance, index) => Number(balance) !== index + 1)
+    expect(seen.slice(0, atSwitch)).toEqual(seen.slice(0, atSwitch).map((_, index) => String(index + 1)))
+    for (const [index, balance] of seen.entries())
+      if (atSwitch >= 0 && index >= atSwitch) expect(Number(balance)).toBe(2 * (index + 1))
+    expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: String(2 * (version - 1)) })
+  })
+
+  test('that is killed at any batch continues where it was, by another process, and applies each event once', async () => {
+    for (const key of ['a', 'b', 'c', 'd']) await appendHistory(key, [1, 2, 3, 4], key < 'c' ? 0 : 1)
+    let batches = 0
+    const killed = hastyRuntime(() => {
+      if (++batches === 2) throw new RangeError('killed')
+    })
+    const first = rebuildOf(balances, { runtime: killed, eventsPerSecond: 4, workers: 1 })
+    const running = first.run()
+    await running.next()
+    await running.return(undefined as never)
+    const [left] = await states()
+    expect(['1 CATCHING_UP', '1 VERIFYING']).toContain(left)
+    const [second, third] = [rebuildOf(balances), rebuildOf(balances)]
+    const ends = await Promise.all([finish(second), finish(third)])
+    expect(ends.map(({ state }) => state)).toEqual(['READY', 'READY'])
+    await second.switchNow()
+    for (const key of ['a', 'b', 'c', 'd'])
+      expect(store.find('account_balance', key)).toEqual({ ...open, balance: '10' })
+  })
+
+  test('of an empty topic is ready at once, and a finished one is not repeated', async () => {
+    expect(await finish(rebuildOf(balances, { switch: 'WHEN_READY' }))).toMatchObject({ state: 'LIVE', build: 1 })
+    expect(await finish(rebuildOf(balances, { switch: 'WHEN_READY' }))).toMatchObject({ state: 'LIVE', build: 1 })
+    expect(await states()).toEqual(['1 LIVE'])
+  })
+
+  test('is refused when the first events are gone, before anything is written', async () => {
+    await appendHistory('a', [1])
+    log.starts = [1n, 0n]
+    await expect(finish(rebuildOf(balances))).rejects.toThrow(RebuildRefusedError)
+    expect(await states()).toEqual([])
+  })
+
+  test('takes the first events from a history, and the others from the topic', async () => {
+    const records = await history('a', [1, 2, 3])
+    for (const record of records) log.append(0, record)
+    log.starts = [3n, 0n]
+    const asked: bigint[] = []
+    async function* archive(after: bigint) {
+      asked.push(after)
+      for (const [index, record] of records.slice(0, 3).entries())
+        if (BigInt(index + 1) > after) yield { ...record, position: BigInt(index + 1) }
+    }
+    const rebuild = rebuildOf(balances, { history: archive, switch: 'WHEN_READY' })
+    expect(await finish(rebuild)).toMatchObject({ state: 'LIVE', applied: 4 })
+    expect(asked).toEqual([0n])
+    expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '6' })
+  })
+
+  test('fails at an event that is missing here and was there live, and leaves the live table alone', async () => {
+    const projector = createProjector(balances, { store })
+    await appendHistory('a', [1, 2])
+    await log.deliver(projector)
+    const lost = log.partitionsOfTopic[0] as KafkaRecord[]
+    lost[1] = { ...(lost[0] as KafkaRecord), offset: 1n }
+    await expect(finish(rebuildOf(balances, { again: true }))).rejects.toThrow(RebuildFailedError)
+    expect(await states()).toEqual(['1 LIVE', '2 FAILED'])
+    expect((await store.builds('account_balance'))[1]?.reason).toMatch(/needs version 2, found 3/)
+    expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '3' })
+  })
+
+  test('quarantines the keys that are quarantined live', async () => {
+    const projector = createProjector(balances, { store })
+    const records = await history('a', [1, 2, 3])
+    for (const record of [...records.slice(0, 2), ...records.slice(3)]) log.append(0, record)
+    await appendHistory('b', [7])
+    while ((await log.deliver(projector)) > 0);
+    expect(await finish(rebuildOf(balances, { again: true }))).toMatchObject({ state: 'READY', quarantined: 1 })
+  })
+
+  test('fails at a difference that is not expected, and lists it', async () => {
+    const projector = createProjector(balances, { store })
+    await appendHistory('a', [1])
+    await appendHistory('b', [])
+    await log.deliver(projector)
+    const rebuild = rebuildOf(doubled)
+    await expect(finish(rebuild)).rejects.toThrow(/1 rows differ from the live table, the first is "a"/)
+    expect(await states()).toEqual(['1 LIVE', '2 FAILED'])
+    const expecting = rebuildOf(doubled, { expectDifference: (key) => key === 'a' })
+    expect((await finish(expecting)).verification).toMatchObject({ expected: 1, differences: [] })
+  })
+})
+
+describe('a roll-back', () => {
+  test('brings the former table back once it has caught up', async () => {
+    await appendHistory('a', [1])
+    await log.deliver(createProjector(balances, { store }))
+    const projector = createProjector(doubled, { store, previous: [balances] })
+    await finish(rebuildOf(doubled, { switch: 'WHEN_READY', verify: 0 }))
+    log.append(0, await recordOf('FundsCredited', { accountId: 'a', amount: '5' }, 3, 0))
+    await log.deliver(projector)
+    expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '12' })
+    const back = rebuildOf(balances, { switch: 'WHEN_READY', verify: 0 })
+    await back.rollBack()
+    expect(await finish(back)).toMatchObject({ state: 'LIVE', build: 1 })
+    expect(await states()).toEqual(['1 LIVE', '2 RETIRED'])
+    expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '6' })
+    log.append(0, await recordOf('FundsCredited', { accountId: 'a', amount: '1' }, 4, 0))
+    await log.deliver(projector)
+    expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '7' })
+  })
+
+  test('needs a former table', async () => {
+    await expect(rebuildOf(balances).rollBack()).rejects.toThrow(StateError)
+  })
+})
+
+describe('a rebuild under way', () => {
+  test('is cancelled for all processes, and its table is dropped', async () => {
+    await appendHistory('a', [1, 2, 3])
+    const rebuild = rebuildOf(balances, { eventsPerSecond: 1 })
+    const running = rebuild.run()
+    await running.next()
+    await rebuildOf(balances).cancel()
+    let last: RebuildStatus | undefined
+    for await (const status of running) last = status
+    expect(last?.state).toBe('CANCELLED')
+    expect(await states()).toEqual(['1 CANCELLED'])
+  })
+
+  test('excludes one of another revision, and a switch before it is ready', async () => {
+    await appendHistory('a', [1])
+    const running = rebuildOf(balances, { eventsPerSecond: 1 }).run()
+    await running.next()
+    await expect(finish(rebuildOf(doubled))).rejects.toThrow(/a rebuild of revision 1 is under way/)
+    await expect(rebuildOf(balances).switchNow()).rejects.toThrow(/not READY/)
+    await running.return(undefined as never)
+  })
+
+  test('that is live leaves its former tables until they are dropped', async () => {
+    await finish(rebuildOf(balances, { switch: 'WHEN_READY' }))
+    const again = rebuildOf(balances, { switch: 'WHEN_READY', again: true })
+    await finish(again)
+    await again.dropRetired()
+    expect(await states()).toEqual(['1 CANCELLED', '2 LIVE'])
+    await expect(again.rollBack()).rejects.toThrow(/no former table/)
+  })
+})
