@@ -33,3 +33,4 @@ export { createRebuild, type Rebuild, type RebuildStatus } from './rebuild/creat
 export type { RebuildOptions } from './rebuild/rebuild-options.ts'
 export type { EventHistory, HistoricalEvent } from './rebuild/rebuild-source.ts'
 export type { RowDifference, Verification } from './rebuild/verify-build.ts'
+export { type ProjectionSpec, type SpecEvent, specOf } from './spec/spec-of.ts'

@@ -124,7 +124,7 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/projection/src',
-    rooms: ['definition', 'fold', 'memory', 'projector', 'quarantine', 'rebuild'],
+    rooms: ['definition', 'fold', 'memory', 'projector', 'quarantine', 'rebuild', 'spec'],
   },
   {
     within: 'packages/sim/src',

@@ -9,8 +9,7 @@
  * work. Errors of the database and of brokers are retried with a growing wait.
  */
 
-import { randomUUID } from 'node:crypto'
-import { describeThrown, type Schemas, StateError } from '@waybill/core'
+import { createUlidGenerator, describeThrown, type Schemas, StateError } from '@waybill/core'
 import type { BuildPosition, BuildState, BuildTable, ProjectionBuild } from '@waybill/core/internal'
 import type { Projection } from '../definition/projection.ts'
 import { RebuildFailedError, RebuildRefusedError } from '../definition/projection-errors.ts'
@@ -87,7 +86,7 @@ export class TableRebuild implements Rebuild {
   readonly #projection: Projection<Schemas, unknown>
   readonly #options: ResolvedRebuildOptions
   readonly #source: RebuildSource
-  readonly #owner = randomUUID()
+  readonly #owner: string
   readonly #pace: (events: number) => Promise<void>
   #applied = 0
   #verification: Verification | undefined
@@ -96,6 +95,7 @@ export class TableRebuild implements Rebuild {
     this.#projection = projection
     this.#options = options
     this.#source = source
+    this.#owner = createUlidGenerator(options.runtime)()
     this.#pace = createPace(options.runtime, options.eventsPerSecond)
   }
 
