@@ -1,2 +1,6 @@
+export { type CompareOptions, compareSchemas } from './compare/compare-schemas.ts'
 export { checkCompatibility } from './policy/check-compatibility.ts'
 export type { CompatibilityDirection, CompatibilityMode } from './policy/compatibility-mode.ts'
+export type { ContractFinding, FindingSeverity } from './rule/finding.ts'
+export type { ContractRule } from './rule/rule.ts'
+export { contractRules } from './rule/rules.ts'

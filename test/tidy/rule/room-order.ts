@@ -61,7 +61,7 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/contract/src',
-    rooms: ['policy'],
+    rooms: ['policy', 'pattern', 'schema', 'validate', 'contain', 'sample', 'rule', 'compare'],
   },
   {
     within: 'packages/kafka/src',

@@ -1,0 +1,52 @@
+import type { SchemaNode } from '../schema/schema-node.ts'
+import { isMemberOf } from '../validate/member-schemas.ts'
+
+/** The members that a writer may write at one place. */
+export interface DeclaredNames {
+  /** Undefined where everything may be written: the schemas declare no members, or a map of them. */
+  readonly names: ReadonlySet<string> | undefined
+  readonly patterns: readonly string[]
+}
+
+/** Collects the members that schemas declare for the value that they are in. */
+export function declaredNames(nodes: readonly SchemaNode[]): DeclaredNames {
+  const names = new Set<string>()
+  const patterns: string[] = []
+  let declares = false
+  for (const node of nodes) {
+    for (const name of node.properties?.keys() ?? []) names.add(name)
+    for (const name of node.required ?? []) names.add(name)
+    for (const [name, others] of node.dependentRequired ?? []) for (const each of [name, ...others]) names.add(each)
+    for (const [name] of node.dependentSchemas ?? []) names.add(name)
+    for (const [pattern] of node.patternProperties ?? []) patterns.push(pattern)
+    const rest = node.additionalProperties ?? node.unevaluatedProperties
+    if (rest !== undefined && !rest.isNever) return { names: undefined, patterns }
+    if (node.propertyNames !== undefined && node.properties === undefined) return { names: undefined, patterns }
+    declares ||= node.properties !== undefined || rest !== undefined || patterns.length > 0 || names.size > 0
+  }
+  return { names: declares ? names : undefined, patterns }
+}
+
+/** Tells whether a writer may write a member. */
+export function mayWrite({ names, patterns }: DeclaredNames, name: string): boolean {
+  return names === undefined || names.has(name) || patterns.some((pattern) => isMemberOf(pattern, name) !== false)
+}
+
+/** Returns a schema and all that may hold in the same place, without those it denies. */
+export function inPlaceNodes(node: SchemaNode, seen: Set<SchemaNode> = new Set()): ReadonlySet<SchemaNode> {
+  if (seen.has(node)) return seen
+  seen.add(node)
+  const { ref, allOf = [], anyOf = [], oneOf = [], if: branch, dependentSchemas = [] } = node
+  const inner = [
+    ref,
+    ...allOf,
+    ...anyOf,
+    ...oneOf,
+    branch?.node,
+    branch?.whenTrue,
+    branch?.whenFalse,
+    ...dependentSchemas.map(([, each]) => each),
+  ]
+  for (const each of inner) if (each !== undefined) inPlaceNodes(each, seen)
+  return seen
+}

@@ -1,0 +1,18 @@
+const matchers = new Map<string, RegExp | undefined>()
+
+/** Returns the matcher of a pattern; undefined for one that JavaScript cannot read. */
+export function matcherOf(pattern: string): RegExp | undefined {
+  if (!matchers.has(pattern)) {
+    if (matchers.size > 10_000) matchers.clear()
+    matchers.set(pattern, compile(pattern))
+  }
+  return matchers.get(pattern)
+}
+
+function compile(pattern: string): RegExp | undefined {
+  try {
+    return new RegExp(pattern, 'u')
+  } catch {
+    return undefined // The schema's own validator decides; here the answer is that it is not known.
+  }
+}

@@ -1,0 +1,21 @@
+import { matcherOf } from '../pattern/match-pattern.ts'
+import type { SchemaNode } from '../schema/schema-node.ts'
+
+/** Tells whether a pattern matches the name of a member; undefined where JavaScript cannot read the pattern. */
+export function isMemberOf(pattern: string, name: string): boolean | undefined {
+  return matcherOf(pattern)?.test(name)
+}
+
+/** Returns the schemas that one node applies to a member; undefined where a pattern cannot be read. */
+export function memberNodesOf(node: SchemaNode, name: string): readonly SchemaNode[] | undefined {
+  const found: SchemaNode[] = []
+  const declared = node.properties?.get(name)
+  if (declared !== undefined) found.push(declared)
+  for (const [pattern, inner] of node.patternProperties ?? []) {
+    const applies = isMemberOf(pattern, name)
+    if (applies === undefined) return undefined
+    if (applies) found.push(inner)
+  }
+  if (found.length === 0 && node.additionalProperties !== undefined) found.push(node.additionalProperties)
+  return found
+}
