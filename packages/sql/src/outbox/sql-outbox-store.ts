@@ -40,7 +40,7 @@ import { countDead, deadKeys, queryDead, replayDead } from './statement/dead-row
 import { earlierRows } from './statement/earlier-rows.ts'
 import { inlineBytes, inTurns, takeWithin } from './statement/measured-rows.ts'
 import { decodeOpenNumbers, openNumbers, rethrowHidden } from './statement/open-numbers.ts'
-import { backlog, statusOf } from './statement/overview.ts'
+import { backlog, existing, statusOf } from './statement/overview.ts'
 import { findPending, pollPending } from './statement/pending-rows.ts'
 import { readShards } from './statement/read-shards.ts'
 import {
@@ -125,9 +125,12 @@ export class SqlOutboxStore implements OutboxStore {
   }
 
   async lockedRows(connection: SqlConnection, rows: readonly RowRef[]): Promise<ReadonlySet<bigint>> {
-    const locked = new Set(rows.map(({ seq }) => seq))
-    for (const row of await this.#steps.unlockedRows(connection, [...locked])) locked.delete(seqOf(row))
-    return locked
+    const passed = new Set(rows.map(({ seq }) => seq))
+    for (const row of await this.#steps.unlockedRows(connection, [...passed])) passed.delete(seqOf(row))
+    // A row that was deleted is not found either. Counted as locked, it would be waited for without an end.
+    return passed.size === 0
+      ? passed
+      : new Set((await this.#rows(connection, existing(this.#context, [...passed]))).map(seqOf))
   }
 
   async statusOf(connection: SqlConnection, eventIds: readonly string[]): Promise<Map<string, RowStatus>> {

@@ -46,6 +46,15 @@ function behaves<Tx>(database: SqlDatabase<Tx>, lockText: (table: string, seq: b
     expect(await done([locked], { kind: 'NONE' })).toEqual([locked.seq])
   })
 
+  test('L2 counts a row as free that was deleted, which would otherwise be waited for without an end', async () => {
+    const gone: RowRef = { seq: 1_000_000n, eventId: 'gone' }
+    const locked = rows[5] as RowRef
+    await whileLocked(locked, async () => {
+      const found = await database.connection((connection) => store.lockedRows(connection, [gone, locked]))
+      expect([...found]).toEqual([locked.seq])
+    })
+  })
+
   test('I6 renews its leases while a finish waits for a locked row', async () => {
     const leases = await database.connection((connection) => store.takeShards(connection, 'owner', allShards, leaseMs))
     const locked = rows[2] as RowRef

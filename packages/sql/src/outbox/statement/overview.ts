@@ -7,6 +7,11 @@ export function statusOf({ grammar, tables }: StoreContext, eventIds: readonly s
     `SELECT event_id, status FROM ${tables.event.quoted} WHERE ${grammar.isOneOfTexts('event_id', eventIds, bindings)}`
 }
 
+/** Selects those of these rows that are in the table, locked or not. */
+export function existing({ grammar, tables }: StoreContext, seqs: readonly bigint[]): Render {
+  return (bindings) => `SELECT seq FROM ${tables.event.quoted} WHERE ${grammar.isOneOf('seq', seqs, bindings)}`
+}
+
 /**
  * Counts unsettled rows, each status up to a limit: every node runs it every few seconds, and a backlog may have
  * millions of rows. NEW and DEAD rows are counted in their indexes alone. The oldest NEW row is the lowest; the oldest
