@@ -11,6 +11,7 @@ import { runConnectorBench } from './src/connector/run-connector.ts'
 import { runKafkaClientBench } from './src/kafka-client/run-kafka-client.ts'
 import { runMovesBench } from './src/moves/run-moves.ts'
 import { runOutboxBench } from './src/outbox/run-outbox.ts'
+import { runProjectionBench } from './src/projection/run-projection.ts'
 import { runStartupBench } from './src/startup/run-startup.ts'
 import type { BenchLine } from './src/statistics.ts'
 
@@ -19,6 +20,7 @@ const benches: ReadonlyMap<string, (options: BenchOptions) => Promise<void>> = n
   ['connector', runConnectorBench],
   ['outbox', runOutboxBench],
   ['moves', runMovesBench],
+  ['projection', runProjectionBench],
   ['startup', runStartupBench],
 ])
 const names = [...benches.keys()]

@@ -21,6 +21,7 @@ import type { Projection } from '../definition/projection.ts'
 import { RebuildFailedError } from '../definition/projection-errors.ts'
 import { type BuildStep, decodeAll, foldPast, writeStep } from './apply-build.ts'
 import type { RebuildSource, SourceRecord } from './rebuild-source.ts'
+import { RowCache } from './row-cache.ts'
 
 /** The parts of a rebuild that its workers use. */
 export interface WorkerDeps {
@@ -76,11 +77,13 @@ async function readPartition(
   let held = claimed
   if (from < partition.end) {
     await using reader = source.open(held, from, partition.end)
+    // A new one for each lease: meanwhile another worker may have written.
+    const cache = new RowCache(store, table)
     while (!signal.aborted) {
       const records = await reader.next(recordsPerBatch)
       // Offsets without a record, such as markers of transactions, may follow the last one.
       const next = records === undefined ? partition.end : (records.at(-1)?.offset ?? held.next - 1n) + 1n
-      const outcome = await applyRecords(deps, { ...held, next }, records ?? [])
+      const outcome = await applyRecords(deps, { ...held, next }, records ?? [], cache)
       if (outcome === 'OVER') return 'OVER'
       if (outcome === 'FENCED') return 'NOTHING'
       held = outcome
@@ -103,17 +106,20 @@ async function applyRecords(
   deps: WorkerDeps,
   claimed: ClaimedPartition,
   records: readonly SourceRecord[],
+  cache: RowCache,
 ): Promise<ClaimedPartition | 'FENCED' | 'OVER'> {
-  const { store, projection, table } = deps
+  const { projection, table } = deps
   const events = await decodeAll(projection, records)
   await deps.pace(events.length)
-  const stored = await store.read(table, [...new Set(events.map(({ key }) => key))])
+  const stored = await cache.read([...new Set(events.map(({ key }) => key))])
   const step = foldPast(projection, stored, events)
   if (step.quarantined.length > 0) await refuseNewGaps(deps, step)
   await deps.runtime.failpoint('rebuild.batch')
   const outcome = await commitBatch(deps, claimed, (tx) => writeStep(tx, table, step))
-  if (outcome === 'COMMITTED') deps.onApplied(step.applied)
-  return outcome === 'COMMITTED' ? claimed : outcome
+  if (outcome !== 'COMMITTED') return outcome
+  cache.keep(step)
+  deps.onApplied(step.applied)
+  return claimed
 }
 
 async function commitBatch(

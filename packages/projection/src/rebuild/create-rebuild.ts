@@ -117,13 +117,17 @@ export class TableRebuild implements Rebuild {
       isWorking = false
     })
     ended.catch(() => {})
+    let before: BuildState | undefined
     try {
       for (;;) {
         if (!isWorking) await ended
         const status = await this.#step(table, stopped)
         yield status
         if (stopped.aborted || this.#isOver(status)) return status
-        await Promise.race([this.#options.runtime.timers.sleep(pollMs), ended.catch(() => {})])
+        // A state that has just begun may be over at once.
+        if (status.state === before)
+          await Promise.race([this.#options.runtime.timers.sleep(pollMs), ended.catch(() => {})])
+        before = status.state
       }
     } finally {
       stopping.abort()
