@@ -9,6 +9,8 @@ import type { WireFormat, WireFormatName } from '../event/wire/wire-format.ts'
 import { resolveOptions } from '../option/resolve-options.ts'
 import { func, instance, integer, mapOf, nested, oneOf, optional, type Rule, text } from '../option/rule.ts'
 
+import type { UndeclaredMembers } from './declare-payload.ts'
+
 /** The schemas of a catalog, by the name of the event. */
 export type Schemas = Readonly<Record<string, StandardSchema>>
 
@@ -44,6 +46,8 @@ export interface DefinedEvent<T extends StandardSchema> extends EventDefinition<
 export interface EventCatalog<S extends Schemas> {
   readonly definitions: { readonly [N in keyof S]: DefinedEvent<S[N]> }
   readonly wireFormat: WireFormat
+  /** @defaultValue `REFUSE` */
+  readonly undeclared?: UndeclaredMembers
 }
 
 /** How the events of a catalog travel. */
@@ -56,6 +60,13 @@ export interface CatalogOptions {
    * @defaultValue `waybill`
    */
   readonly producer?: string | undefined
+  /**
+   * Members of a payload that its schema does not declare: REFUSE the write, STRIP them, or ALLOW them. With ALLOW, adding an
+   * optional property can break readers of old events. Needs a schema that can tell its JSON Schema; others are not checked.
+   *
+   * @defaultValue `REFUSE`
+   */
+  readonly undeclared?: UndeclaredMembers | undefined
 }
 
 /**
@@ -72,6 +83,7 @@ export function defineEvents<S extends Schemas>(
   return Object.freeze({
     definitions: resolved.definitions as EventCatalog<S>['definitions'],
     wireFormat: createWireFormat(resolved.options.wireFormat, resolved.options.producer),
+    undeclared: resolved.options.undeclared,
   })
 }
 
@@ -93,6 +105,10 @@ const catalogRules = {
     wireFormat: oneOf(['JSON', 'ENVELOPE', 'CLOUDEVENTS'], {
       default: 'JSON',
       because: 'the value is then the payload and nothing else, which every consumer can read',
+    }),
+    undeclared: oneOf(['REFUSE', 'STRIP', 'ALLOW'], {
+      default: 'REFUSE',
+      because: 'readers of other versions rely on events that hold declared members only',
     }),
     producer: text({
       default: 'waybill',

@@ -15,6 +15,7 @@ import { eventHeader } from '../header/header-names.ts'
 import { OptionsError } from '../option/resolve-options.ts'
 import { unknownOption } from '../option/rule.ts'
 import { type DefinedEvent, definitionOf, type EventCatalog, type InputOf, keyOf, type Schemas } from './catalog.ts'
+import { declarePayload } from './declare-payload.ts'
 
 /** Fields of an event that a writer may add to those of the catalog. */
 export interface EventMeta extends Pick<EnvelopeFields, 'eventId' | 'occurredAt' | 'tenantId' | 'headers'> {
@@ -24,7 +25,8 @@ export interface EventMeta extends Pick<EnvelopeFields, 'eventId' | 'occurredAt'
 
 /**
  * Makes the envelope of a catalog event. The payload becomes JSON first, and the schema judges what a handler will read
- * later: an event that its own schema cannot read is refused here, where the transaction can still be rolled back.
+ * later: an event that its own schema cannot read is refused here, where the transaction can still be rolled back. So is one
+ * with members that the schema does not declare, unless the catalog says otherwise.
  *
  * @throws {@link UnknownEventTypeError}, {@link SchemaViolationError}, {@link PayloadTooLargeError}, and
  * {@link OptionsError} for a meta field that does not exist.
@@ -38,8 +40,10 @@ export async function encodeEvent<S extends Schemas, N extends keyof S & string>
 ): Promise<EventEnvelope> {
   const definition = definitionOf(catalog, name)
   refuseUnknown(name, meta)
-  const payloadJson = stringify(name, input)
-  const written = parseJson(payloadJson, `The payload of ${name}`)
+  const passedJson = stringify(name, input)
+  const passed = parseJson(passedJson, `The payload of ${name}`)
+  const written = declarePayload(name, definition.schema, passed, catalog.undeclared ?? 'REFUSE')
+  const payloadJson = written === passed ? passedJson : stringify(name, written)
   const payload = await validate(definition.schema, written, name, asWritten)
   const aggregateId = keyOf(name, definition, payload)
   const violations = catalog.wireFormat.violations(aggregateId, written)

@@ -1,0 +1,79 @@
+import { defineEvents, encodeEvent, fromJsonSchema, SchemaViolationError } from '@waybill/core'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { withoutUndeclared } from '../../src/catalog/declared-members.ts'
+
+const schema = z.object({
+  id: z.string(),
+  priority: z.enum(['normal', 'high']).default('normal'),
+  lines: z.array(z.object({ sku: z.string() })).optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+  extra: z.unknown().optional(),
+})
+const placed = { OrderPlaced: { topic: 'orders', schema, key: (order: { id: string }) => order.id } }
+const passed: unknown = { id: 'a', total: 7, lines: [{ sku: 's', price: 3 }] }
+const input = passed as z.input<typeof schema>
+
+describe('C-85 members that a schema does not declare', () => {
+  test('are refused with the path of each', async () => {
+    const written = encodeEvent(defineEvents(placed), 'OrderPlaced', input)
+    await expect(written).rejects.toThrow(SchemaViolationError)
+    await expect(written).rejects.toMatchObject({
+      violations: [
+        { path: 'total', message: 'is not declared' },
+        { path: 'lines[0].price', message: 'is not declared' },
+      ],
+    })
+  })
+
+  test('are left out with STRIP and written with ALLOW', async () => {
+    const stripped = await encodeEvent(defineEvents(placed, { undeclared: 'STRIP' }), 'OrderPlaced', input)
+    expect(JSON.parse(stripped.payloadJson)).toEqual({ id: 'a', lines: [{ sku: 's' }] })
+    const allowed = await encodeEvent(defineEvents(placed, { undeclared: 'ALLOW' }), 'OrderPlaced', input)
+    expect(JSON.parse(allowed.payloadJson)).toEqual(input)
+  })
+
+  test('do not count inside maps and free forms, and a declared payload is written as it was passed', async () => {
+    const free = { id: 'a', labels: { any: 'x' }, extra: { deep: [{ any: 1 }] } }
+    const event = await encodeEvent(defineEvents(placed), 'OrderPlaced', free)
+    expect(event.payloadJson).toBe(JSON.stringify(free))
+  })
+
+  test('are refused with a JSON Schema, and not checked with a schema that cannot tell its own', async () => {
+    const json = fromJsonSchema<{ id: string }>(
+      { type: 'object', properties: { id: { type: 'string' } } },
+      new Ajv2020(),
+    )
+    const byJson = defineEvents({ E: { topic: 't', schema: json, key: () => null } })
+    await expect(encodeEvent(byJson, 'E', { id: 'a', more: 1 } as { id: string })).rejects.toThrow(
+      'more: is not declared',
+    )
+    const dated = z.object({ at: z.coerce.date() })
+    const byDate = defineEvents({ E: { topic: 't', schema: dated, key: () => null } })
+    const event = await encodeEvent(byDate, 'E', { at: new Date(0), more: 1 } as { at: Date })
+    expect(event.payloadJson).toContain('more')
+  })
+
+  test.each<[string, Readonly<Record<string, unknown>>, unknown, string[]]>([
+    ['through references', { $ref: '#/$defs/e', $defs: { e: { properties: { a: {} } } } }, { a: 1, b: 1 }, ['b']],
+    [
+      'in parts of allOf',
+      { allOf: [{ properties: { a: {} } }, { properties: { b: {} } }] },
+      { a: 1, b: 1, c: 1 },
+      ['c'],
+    ],
+    [
+      'in branches of a union',
+      { oneOf: [{ properties: { a: {} } }, { properties: { b: {} } }] },
+      { a: 1, b: 1, c: 1 },
+      ['c'],
+    ],
+    ['in tuples', { prefixItems: [{ properties: { a: {} } }], items: {} }, [{ b: 1 }, { c: 1 }], ['0.b']],
+    ['by pattern', { properties: {}, patternProperties: { '^x': {} } }, { x1: 1, y: 1 }, ['y']],
+    ['as required', { properties: {}, required: ['r'] }, { r: 1, s: 1 }, ['s']],
+    ['nowhere', { properties: {} }, { a: 1 }, ['a']],
+  ])('are told from those declared %s', (_, json, value, undeclared) => {
+    expect(withoutUndeclared(json, value).undeclared.map((path) => path.join('.'))).toEqual(undeclared)
+  })
+})
