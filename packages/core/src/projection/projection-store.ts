@@ -21,6 +21,11 @@ export interface ProjectionStore {
   positions(build: Pick<ProjectionBuild, 'projection' | 'number'>): Promise<readonly BuildPosition[]>
   /** Creates the table of a build, unless it exists. */
   createTable(table: BuildTable): Promise<void>
+  /**
+   * Makes the view show the live table if it does not: on MySQL a crash may come between the switch and the change of the
+   * view, which commits by itself.
+   */
+  ensureShown(table: BuildTable): Promise<void>
   /** Drops the table of a build with its positions and quarantined keys. */
   dropTable(table: Pick<BuildTable, 'projection' | 'number'>): Promise<void>
   /** Leases a partition of the build that no other worker holds; null if there is none. A new lease ends one of its own. */
@@ -55,7 +60,8 @@ export interface ProjectionTransaction {
   /**
    * Makes the view of the projection show this table. Requires the EXCLUSIVE lock.
    *
-   * It fails rather than wait for long for readers: the writers wait for this transaction.
+   * It fails rather than wait for long for readers: the writers wait for this transaction. On MySQL the view changes after
+   * COMMIT.
    */
   show(table: BuildTable): Promise<void>
   /** Returns the rows of these keys that exist, locked in the order of the keys. */

@@ -91,6 +91,9 @@ class CellProjectionStore implements MemoryProjectionStore {
     return this.#pause('create table')
   }
 
+  /** The view commits with its build. */
+  async ensureShown(): Promise<void> {}
+
   async dropTable(build: BuildId): Promise<void> {
     await this.#pause('drop table')
     for (const prefix of [cell.row(build, ''), cell.positions(build), cell.quarantined(build, '')])

@@ -59,7 +59,11 @@ export async function openLive(
   const [current] = projections
   const builds = await store.builds(current.name)
   const live = liveOf(builds)
-  if (live !== undefined) return projectionFor(projections, live)
+  if (live !== undefined) {
+    const known = projectionFor(projections, live)
+    await store.ensureShown(known.table)
+    return known
+  }
   const number = nextNumber(builds)
   const table = tableOf(current, number)
   await store.createTable(table)

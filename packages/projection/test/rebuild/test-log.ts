@@ -44,6 +44,15 @@ export class TestLog implements RebuildSource {
     return delivered
   }
 
+  /** Delivers the last records of each partition again; those that were never delivered wait for their turn. */
+  async repeatAll(projector: Projector, most: number): Promise<void> {
+    for (const [partition, log] of this.partitionsOfTopic.entries()) {
+      const end = this.#committed[partition] ?? 0
+      const records = log.slice(Math.max(0, end - most), end + 10)
+      if (records.length > 0) await projector.handleBatch(records, undefined as never)
+    }
+  }
+
   async partitions(): Promise<readonly SourcePartition[]> {
     return this.partitionsOfTopic.map((log, partition) => ({
       topic: 'accounts',

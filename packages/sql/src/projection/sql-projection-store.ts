@@ -44,24 +44,58 @@ export class SqlProjectionStore implements ProjectionStore {
     this.#runtime = runtime
   }
 
-  transaction<T>(work: (tx: ProjectionTransaction) => Promise<T>): Promise<T> {
-    return this.#database.connection(async (connection) => {
+  async transaction<T>(work: (tx: ProjectionTransaction) => Promise<T>): Promise<T> {
+    let shown: BuildTable | undefined
+    const value = await this.#database.connection(async (connection) => {
       const { dialect } = this.#database
-      const run = (): Promise<T> =>
-        work(
+      const run = (): Promise<T> => {
+        shown = undefined
+        const showLater = (table: BuildTable): void => {
+          shown = table
+        }
+        const rowsOf = (table: BuildTable): RowStatements => this.#rowsOf(table)
+        return work(
           new SqlProjectionTransaction(connection, {
             book: this.#book,
             tables: this.#tables,
             dialect,
-            rowsOf: (table) => this.#rowsOf(table),
-            // MySQL commits before each DDL statement, so the view is changed on another connection.
-            connection: (use) => this.#database.connection(use),
+            rowsOf,
+            showLater,
           }),
         )
+      }
       if (dialect === 'mysql') return inTransaction(connection, run)
       if (dialect === 'sqlite') await beginImmediate(connection, this.#runtime, sqliteWaitMs)
       else await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED', [])
       return commitOrRollBack(connection, run)
+    })
+    if (shown !== undefined) await this.#show(shown)
+    return value
+  }
+
+  async ensureShown(table: BuildTable): Promise<void> {
+    if (this.#database.dialect !== 'mysql') return
+    const { view, rows } = this.#tables
+    const body = await this.#database.connection((connection) =>
+      connection.query(
+        'SELECT VIEW_DEFINITION AS body FROM information_schema.VIEWS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?',
+        [view(table.projection).replaceAll('`', '')],
+      ),
+    )
+    if (!String(body.rows[0]?.['body']).includes(rows(table.projection, table.number))) await this.#show(table)
+  }
+
+  /**
+   * Makes the view of MySQL show a table, unless another one is live by now. Writers wait no longer, so this may wait for
+   * readers: until it is done they see the former table.
+   */
+  async #show(table: BuildTable): Promise<void> {
+    const text = `CREATE OR REPLACE VIEW ${this.#tables.view(table.projection)} AS ${this.#rowsOf(table).view()}`
+    await this.transaction(async (tx) => {
+      const builds = await tx.lock(table.projection, 'SHARED')
+      const state = builds.find(({ number }) => number === table.number)?.state
+      if (state === 'RETIRED' || state === 'FAILED' || state === 'CANCELLED') return
+      await this.#database.connection((connection) => connection.query(text, []))
     })
   }
 

@@ -25,8 +25,8 @@ export interface TransactionParts {
   readonly tables: ProjectionTables
   readonly dialect: SqlDialect
   readonly rowsOf: (table: BuildTable) => RowStatements
-  /** Lends another connection. */
-  readonly connection: <T>(use: (connection: SqlConnection) => Promise<T>) => Promise<T>
+  /** Changes the view after COMMIT. */
+  readonly showLater: (table: BuildTable) => void
 }
 
 /** A column of the view would change its name or type, or go away. */
@@ -73,15 +73,8 @@ export class SqlProjectionTransaction implements ProjectionTransaction {
       case 'postgres':
         return this.#showOnPostgres(view, body)
       case 'mysql':
-        // The table may be used through this view by a long query, and the writers wait for this transaction.
-        return this.#parts.connection(async (connection) => {
-          await connection.query('SET @waybill_lock_wait = @@lock_wait_timeout, SESSION lock_wait_timeout = 3', [])
-          try {
-            await connection.query(`CREATE OR REPLACE VIEW ${view} AS ${body}`, [])
-          } finally {
-            await connection.query('SET SESSION lock_wait_timeout = @waybill_lock_wait', [])
-          }
-        })
+        // Each DDL statement commits, so the view follows the transaction.
+        return this.#parts.showLater(table)
       case 'sqlite':
         await this.#connection.query(`DROP VIEW IF EXISTS ${view}`, [])
         await this.#connection.query(`CREATE VIEW ${view} AS ${body}`, [])
