@@ -25,6 +25,11 @@ export interface ProjectorOptions {
 /** Feeds a projection with the records of its topics. */
 export interface Projector extends BatchHandler {
   /**
+   * Creates the table and the view of the projection, unless they exist. The first batch does so too; call this before
+   * anything queries the view.
+   */
+  prepare(): Promise<void>
+  /**
    * Returns a binding that feeds the projection: in batches, blocking its partition while the database is not available, and
    * without a limit of attempts. Other options of a binding can be set.
    */
@@ -91,6 +96,10 @@ class BatchProjector implements Projector {
       ...options,
       handler: this,
     }
+  }
+
+  async prepare(): Promise<void> {
+    this.#live = await openLive(this.#store, this.#projections)
   }
 
   async handleBatch(records: readonly KafkaRecord[]): Promise<void> {

@@ -115,6 +115,13 @@ describe('a batch', () => {
   })
 })
 
+test('a projector creates the table and its view before the first event', async () => {
+  await projector.prepare()
+  await projector.prepare()
+  expect((await store.builds('account_balance')).map(({ state }) => state)).toEqual(['LIVE'])
+  expect(steps).toContain('show')
+})
+
 describe('a gap', () => {
   test('S3-005 quarantines its key: later events are dead without a try, until it is released', async () => {
     const records = await history('a', [1, 2, 3, 4])
