@@ -1,0 +1,98 @@
+import { ArgumentError, type EventCatalog, type Schemas } from '@waybill/core'
+import { canonicalText, isJsonObject, type JsonObject } from '../schema/json.ts'
+import { normalizeSchema } from './normalize-schema.ts'
+
+/** The contract of one version of an event, as its file holds it. */
+export interface ContractFile {
+  readonly event: string
+  readonly version: number
+  readonly topic: string
+  readonly description?: string
+  /** Library that the schema was written with. */
+  readonly vendor: string
+  /** JSON Schema of what a writer passes, normalized. */
+  readonly schema: JsonObject
+}
+
+/** Returns the path of a contract file inside its folder. */
+export function contractPath({ event, version }: Pick<ContractFile, 'event' | 'version'>): string {
+  return `${encodeURIComponent(event)}/v${version}.json`
+}
+
+/**
+ * Returns the contracts of a catalog, from what its schemas accept as input.
+ *
+ * @throws {@link ArgumentError} for a schema that cannot tell its JSON Schema.
+ */
+export function contractsOf<S extends Schemas>(catalog: EventCatalog<S>): readonly ContractFile[] {
+  return Object.entries(catalog.definitions).map(([event, { schema, version, topic, description }]) => ({
+    event,
+    version,
+    topic,
+    ...(description === undefined ? {} : { description }),
+    vendor: schema['~standard'].vendor,
+    schema: normalizeSchema(inputSchemaOf(event, schema)),
+  }))
+}
+
+/** Returns the text of a contract file: sorted keys and a line end, so that equal contracts are equal files. */
+export function contractText(contract: ContractFile): string {
+  const { event, version, topic, description, vendor, schema } = contract
+  const file = {
+    ...schema,
+    'x-waybill': { event, version, topic, vendor, ...(description === undefined ? {} : { description }) },
+  }
+  return `${JSON.stringify(JSON.parse(canonicalText(file)), null, 2)}\n`
+}
+
+/**
+ * Reads a contract file.
+ *
+ * @throws {@link ArgumentError} for a text that is none.
+ */
+export function readContract(path: string, text: string): ContractFile {
+  const { 'x-waybill': about, ...schema } = parse(path, text)
+  if (!isJsonObject(about)) throw notAContract(path, 'it has no "x-waybill"')
+  const { event, version, topic, description, vendor } = about
+  if (typeof event !== 'string' || typeof version !== 'number')
+    throw notAContract(path, 'its "x-waybill" names no event and version')
+  return {
+    event,
+    version,
+    topic: typeof topic === 'string' ? topic : '',
+    ...(typeof description === 'string' ? { description } : {}),
+    vendor: typeof vendor === 'string' ? vendor : '',
+    schema,
+  }
+}
+
+function parse(path: string, text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isJsonObject(value)) return value
+  } catch (cause) {
+    throw notAContract(path, 'it is not JSON', cause)
+  }
+  throw notAContract(path, 'it is no object')
+}
+
+function notAContract(path: string, why: string, cause?: unknown): ArgumentError {
+  return new ArgumentError(`${path} is no contract file: ${why}.`, {
+    ...(cause === undefined ? {} : { cause }),
+    hint: 'Restore it, or write it again from the catalog.',
+  })
+}
+
+function inputSchemaOf(event: string, schema: object): JsonObject {
+  const { jsonSchema } = (schema as { '~standard': { jsonSchema?: { input(options: { target: string }): unknown } } })[
+    '~standard'
+  ]
+  const hint =
+    'Use zod 4, arktype, valibot with toStandardJsonSchema, or fromJsonSchema, and describe values as they are on the wire.'
+  if (jsonSchema === undefined) throw new ArgumentError(`The schema of ${event} cannot tell its JSON Schema.`, { hint })
+  try {
+    return JSON.parse(JSON.stringify(jsonSchema.input({ target: 'draft-2020-12' }))) as JsonObject
+  } catch (cause) {
+    throw new ArgumentError(`The schema of ${event} cannot be written as JSON Schema.`, { cause, hint })
+  }
+}

@@ -1,0 +1,78 @@
+import { canonicalText, isJsonObject, type JsonObject, type JsonValue } from '../schema/json.ts'
+
+const maps = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas'])
+const lists = new Set(['prefixItems', 'allOf', 'anyOf', 'oneOf'])
+const singles = new Set([
+  'items',
+  'contains',
+  'additionalProperties',
+  'propertyNames',
+  'not',
+  'if',
+  'then',
+  'else',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+])
+const data = new Set(['const', 'enum', 'default', 'examples'])
+
+/**
+ * Returns a schema in one spelling, without a change of its meaning, so that another version of a library that spells the same
+ * schema in another way does not change the contract file.
+ */
+export function normalizeSchema(schema: JsonObject): JsonObject {
+  const normal = normalize(schema) as JsonObject
+  return { ...normal, $schema: normal['$schema'] ?? 'https://json-schema.org/draft/2020-12/schema' }
+}
+
+function normalize(schema: JsonValue): JsonValue {
+  if (!isJsonObject(schema)) return schema
+  const members = Object.entries(schema).map(([key, value]): [string, JsonValue] => {
+    if (data.has(key)) return [key, value]
+    if (maps.has(key) && isJsonObject(value))
+      return [key, Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, normalize(inner)]))]
+    if (lists.has(key) && Array.isArray(value)) return [key, (value as readonly JsonValue[]).map(normalize)]
+    return singles.has(key) ? [key, normalize(value)] : [key, value]
+  })
+  return withSortedLists(withTypeList(Object.fromEntries(members)))
+}
+
+/** A union of types alone is a list of types, and a nullable type has null in its list. */
+function withTypeList(schema: JsonObject): JsonObject {
+  const { anyOf, ...others } = schema
+  if (!Array.isArray(anyOf) || anyOf.length < 2 || 'type' in others) return schema
+  const branches = anyOf as readonly JsonValue[]
+  const types = branches.map((branch) =>
+    isJsonObject(branch) && typeof branch['type'] === 'string' ? branch['type'] : undefined,
+  )
+  const isTyped = types.every((type) => type !== undefined) && new Set(types).size === types.length
+  const overlap = types.includes('integer') && types.includes('number')
+  const [full = {}, ...more] = branches.filter((branch) => isJsonObject(branch) && Object.keys(branch).length > 1)
+  if (!isTyped || overlap || more.length > 0) return schema
+  // These keywords concern every type, so they cannot leave their branch.
+  const branch = full as JsonObject
+  const leaves = ['enum', 'const', 'not', 'allOf', 'anyOf', 'oneOf', 'if', '$ref'].every((key) => !(key in branch))
+  const isTaken = Object.keys(branch).some((key) => key in others)
+  return leaves && !isTaken ? { ...others, ...branch, type: types } : schema
+}
+
+function withSortedLists(schema: JsonObject): JsonObject {
+  const { type, required, enum: listed, ...others } = schema
+  const types = Array.isArray(type) ? sorted(type as readonly JsonValue[]) : undefined
+  return {
+    ...others,
+    ...(type === undefined
+      ? {}
+      : { type: types === undefined ? type : types.length === 1 ? (types[0] ?? type) : types }),
+    ...(Array.isArray(required)
+      ? required.length === 0
+        ? {}
+        : { required: sorted(required as readonly JsonValue[]) }
+      : {}),
+    ...(Array.isArray(listed) ? { enum: sorted(listed as readonly JsonValue[]) } : {}),
+  }
+}
+
+function sorted(values: readonly JsonValue[]): JsonValue[] {
+  return values.toSorted((one, other) => (canonicalText(one) < canonicalText(other) ? -1 : 1))
+}
