@@ -38,9 +38,9 @@ export class TurnBudget {
     })
   }
 
-  /** Counts decompressed bytes, and resolves when more may be decompressed. */
+  /** Counts decompressed bytes, and resolves in another turn in which more may be decompressed. */
   async breathe(bytes: number): Promise<void> {
-    this.spend(bytes)
+    this.spend(Math.max(bytes, turnBytes))
     while (this.isSpent) await this.#next?.promise
   }
 

@@ -23,8 +23,15 @@ export function repeat(plain: Buffer, filled: number, distance: number, length: 
   if (distance === 0 || distance > filled) throw new PackedDataError('it repeats bytes before its start')
   const end = filled + length
   if (end > plain.length) throw new PackedDataError('it decompresses to more than it claims')
-  // Byte by byte where source and target overlap, which repeats a pattern.
-  if (length < longCopy || distance < length) {
+  if (length < longCopy) {
     for (let index = filled; index < end; index++) plain[index] = plain[index - distance] as number
-  } else plain.copyWithin(filled, filled - distance, end - distance)
+    return
+  }
+  // Where source and target overlap, each copy doubles the pattern that the next one can take.
+  const start = filled - distance
+  for (let at = filled; at < end; ) {
+    const bytes = Math.min(at - start, end - at)
+    plain.copyWithin(at, start, start + bytes)
+    at += bytes
+  }
 }
