@@ -154,6 +154,7 @@ export class Fetcher {
   #hand(max: number): RecordView[] {
     const records: RecordView[] = []
     if (this.#isClosed || !this.#owner.mayHand()) return records
+    void this.#pull()
     const served: PartitionFeed[] = []
     let unpackedBytes = this.#unpackedBytes()
     for (const feed of this.#feeds.values()) {
@@ -175,11 +176,12 @@ export class Fetcher {
       this.#feeds.delete(feed.name)
       this.#feeds.set(feed.name, feed)
     }
-    void this.#pull()
+    // Otherwise only the next poll pulls: a slice may be one huge record, and the caller may pause the partition now.
+    if (records.length === 0) void this.#pull()
     return records
   }
 
-  /** Pulls the slices that the next poll needs, one at a time. Never rejects. */
+  /** Pulls the slices that polls found missing, one at a time. Never rejects. */
   async #pull(): Promise<void> {
     if (this.#isPulling) return
     const feed = this.#dryFeed()

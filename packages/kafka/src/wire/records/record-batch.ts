@@ -140,14 +140,18 @@ export class RecordBatch {
    *
    * @throws CorruptBatchError
    */
-  async *slices(limits: SliceLimits): AsyncGenerator<Buffer> {
+  slices(limits: SliceLimits): AsyncGenerator<Buffer> {
+    return recordSlices(this.#chunks(limits), limits)
+  }
+
+  async *#chunks(limits: SliceLimits): AsyncGenerator<Buffer> {
     const { compression } = this
     const { atLeast, atMost } = this.claimedSize()
     if (atLeast > limits.maxBytes) throw limits.exceeded(atLeast)
     if (atMost > limits.maxBytes) {
       for await (const _ of recordSlices(unpackChunks(compression, this.#body), limits));
     }
-    yield* recordSlices(unpackChunks(compression, this.#body), limits)
+    yield* unpackChunks(compression, this.#body)
   }
 
   /** Returns a cursor before the first record at or after `from`. It is to be filled. @throws CorruptBatchError */

@@ -118,6 +118,14 @@ export class RecordCursor {
       this.#at = at
       this.#index = index
       this.#lastDelta = lastDelta
+      if (at === body.length) this.#drop()
     }
+  }
+
+  /** Releases a slice whose records are all handed out: the next one may be as large. */
+  #drop(): void {
+    this.#body = noBytes
+    this.#pages = undefined
+    this.#at = 0
   }
 }

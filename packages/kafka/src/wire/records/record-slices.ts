@@ -11,7 +11,9 @@ import { afterVarint, varintAt } from './varint.ts'
 export async function* recordSlices(chunks: AsyncIterable<Buffer>, limits: SliceLimits): AsyncGenerator<Buffer> {
   const cutter = new RecordCutter(limits)
   for await (const chunk of chunks) {
-    for (const slice of cutter.push(chunk)) yield slice
+    const slices = cutter.push(chunk)
+    // Taken out of the list: a slice of the last hand-out must not stay in memory while the next one is put together.
+    for (let slice = slices.shift(); slice !== undefined; slice = slices.shift()) yield slice
     await limits.breathe(chunk.length)
   }
 }

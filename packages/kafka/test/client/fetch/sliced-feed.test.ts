@@ -6,6 +6,7 @@ import type { UnpackLimits } from '../../../src/client/fetch/open-batch.ts'
 import { PartitionFeed } from '../../../src/client/fetch/partition-feed.ts'
 import { crc32c } from '../../../src/wire/records/crc32c.ts'
 import { OversizedBatchError } from '../../../src/wire/records/oversized-batch-error.ts'
+import { chunkBytes } from '../../../src/wire/records/unpack-chunks.ts'
 
 const mebibyte = 2 ** 20
 const origin = { topic: 't', partition: 3, epoch: 5 }
@@ -110,6 +111,16 @@ describe('a feed with batches of several slices', () => {
     await feed.pull()
     expect(feed.unpackedBytes).toBeLessThanOrEqual(2 * mebibyte)
     expect(hand(feed, 100).length).toBeLessThanOrEqual(10)
+  })
+
+  test('releases a slice with its last record, before the next one is pulled', async () => {
+    const feed = packedFeed('GZIP', 1)
+    hand(feed, 1)
+    await feed.pull()
+    const slice = feed.unpackedBytes - chunkBytes
+    expect(slice).toBeGreaterThan(100_000)
+    while (!feed.isDry) hand(feed, 1)
+    expect(feed.unpackedBytes).toBe(chunkBytes)
   })
 
   test('opens no batch in a turn of the event loop that has done enough', () => {
