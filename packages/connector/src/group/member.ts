@@ -177,28 +177,34 @@ export class Member {
   }
 
   async #poll(consumer: Consumer, progressed: () => void): Promise<void> {
-    const { binding, place, telemetry } = this.#deps
-    const { clock, failpoint } = this.#runtime
+    const { binding, place } = this.#deps
+    const { clock } = this.#runtime
     // A batch commits when it completes, not after a poll. Tiers deliver single records.
     const isManual = binding.ackMode === 'MANUAL' && (binding.listenerType === 'SINGLE' || place.kind === 'TIER')
     let nextCheckAt = 0
     while (!this.#stopping.signal.aborted) {
-      const records = await consumer.poll(binding.maxPollRecords, binding.pollTimeoutMs)
-      const held = failpoint('fetch.received')
-      if (held !== undefined) await held
-      if (records.length > 0) {
-        progressed()
-        telemetry.batchSize(records.length)
-        this.#dispatch(records)
-      }
+      const hasRecords = await this.#pollOnce(consumer, progressed)
       if (clock.monotonic() >= nextCheckAt) {
         nextCheckAt = clock.monotonic() + positionCheckMs
         for (const worker of this.#workers.values()) worker.polled()
       }
       if (isManual) this.#commits?.request()
       this.#commits?.tick()
-      if (records.length > 0 && binding.idleBetweenPollsMs > 0) await this.#sleep(binding.idleBetweenPollsMs)
+      if (hasRecords && binding.idleBetweenPollsMs > 0) await this.#sleep(binding.idleBetweenPollsMs)
     }
+  }
+
+  /** Returns whether there were records. A call of its own: a loop would hold the last ones while it waits for more. */
+  async #pollOnce(consumer: Consumer, progressed: () => void): Promise<boolean> {
+    const { binding, telemetry } = this.#deps
+    const records = await consumer.poll(binding.maxPollRecords, binding.pollTimeoutMs)
+    const held = this.#runtime.failpoint('fetch.received')
+    if (held !== undefined) await held
+    if (records.length === 0) return false
+    progressed()
+    telemetry.batchSize(records.length)
+    this.#dispatch(records)
+    return true
   }
 
   /** Passes each run of consecutive records of one partition to its worker: a poll may interleave partitions. */

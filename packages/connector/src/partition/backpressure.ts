@@ -5,9 +5,11 @@ import type { PauseSet } from './pause-set.ts'
 /** The limits of a partition's buffer. */
 type BufferBounds = Pick<ResolvedBinding, 'maxBufferedRecords' | 'maxBufferedBytes'>
 
-/** The fetched records of a partition that have not started. */
+/** The records of a partition in memory. */
 export interface Buffered {
+  /** Records that have not started. */
   readonly records: number
+  /** Bytes of these, and of those whose handler runs. */
   readonly bytes: number
 }
 
@@ -29,7 +31,8 @@ export class Backpressure {
   readonly #pauses: PauseSet
   readonly #bounds: BufferBounds
   readonly #records: () => number
-  #bytes = 0
+  #waitingBytes = 0
+  #runningBytes = 0
 
   /** @param records - returns the number of records that have not started */
   constructor(pauses: PauseSet, bounds: BufferBounds, records: () => number) {
@@ -38,24 +41,31 @@ export class Backpressure {
     this.#records = records
   }
 
-  /** Adds to the buffer; negative: takes from it. Call {@link apply} afterwards, once for all. */
+  /** Adds records that wait to start; negative: takes them. Call {@link apply} afterwards, once for all. */
   added(bytes: number): void {
-    this.#bytes += bytes
+    this.#waitingBytes += bytes
   }
 
-  /** Takes from the buffer, and resumes fetching if there is room. */
-  taken(bytes: number): void {
-    this.#bytes -= bytes
+  /** Notes that waiting records run. Their bytes count until they ended: a handler may hold one record of 60 MB. */
+  started(bytes: number): void {
+    this.#waitingBytes -= bytes
+    this.#runningBytes += bytes
     if (this.#pauses.has('BACKPRESSURE')) this.apply()
   }
 
-  /** Empties the buffer. Does not resume fetching: a partition that drains fetches nothing. */
+  /** Notes that records do not run any more. Resumes fetching if there is room and the partition is not given up. */
+  ended(bytes: number, mayResume: boolean): void {
+    this.#runningBytes -= bytes
+    if (mayResume && this.#pauses.has('BACKPRESSURE')) this.apply()
+  }
+
+  /** Forgets waiting records. Does not resume fetching: a partition that drains fetches nothing. */
   forget(): void {
-    this.#bytes = 0
+    this.#waitingBytes = 0
   }
 
   apply(): void {
-    const buffered = { records: this.#records(), bytes: this.#bytes }
+    const buffered = { records: this.#records(), bytes: this.#waitingBytes + this.#runningBytes }
     if (isOverfull(buffered, this.#bounds, this.#pauses.has('BACKPRESSURE'))) this.#pauses.add('BACKPRESSURE')
     else this.#pauses.remove('BACKPRESSURE')
   }

@@ -84,6 +84,11 @@ export class PartitionShell {
     return { ledger, mayRun: refusal === undefined }
   }
 
+  /** Notes that records do not run any more. */
+  ended(bytes: number): void {
+    this.backpressure.ended(bytes, this.scope.isRunning)
+  }
+
   /** Returns the time of records that are handed over together now. */
   slice(records: readonly KafkaRecord[] = []): Slice {
     if (records[0]?.topic === this.at.topic) this.#times.fetched(records)

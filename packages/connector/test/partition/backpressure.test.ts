@@ -16,7 +16,7 @@ test.each([
   expect(isOverfull({ records, bytes }, bounds, before)).toBe(now)
 })
 
-test('fetching stops when a bound is reached, and goes on when half of it has started', () => {
+test('fetching stops when a bound is reached, and goes on when half of it has ended', () => {
   const fetching: boolean[] = []
   const pauses = new PauseSet((isPaused) => fetching.push(!isPaused))
   let records = 0
@@ -27,14 +27,31 @@ test('fetching stops when a bound is reached, and goes on when half of it has st
   expect(fetching).toEqual([])
   backpressure.added(1)
   backpressure.apply()
-  backpressure.taken(49)
+  backpressure.started(100)
+  backpressure.ended(49, true)
   expect(fetching).toEqual([false])
-  backpressure.taken(1)
+  backpressure.ended(1, true)
   expect(fetching).toEqual([false, true])
+  backpressure.ended(50, true)
   records = 1_000
   backpressure.apply()
   records = 0
   backpressure.forget()
   backpressure.apply()
   expect(fetching).toEqual([false, true, false, true])
+})
+
+test('a record that runs counts until it ended, and its end resumes nothing in a partition that is given up', () => {
+  const fetching: boolean[] = []
+  const pauses = new PauseSet((isPaused) => fetching.push(!isPaused))
+  const backpressure = new Backpressure(pauses, { maxBufferedRecords: 1_000, maxBufferedBytes: 100 }, () => 0)
+  for (const mayResume of [true, false]) {
+    backpressure.added(500)
+    backpressure.apply()
+    backpressure.started(500)
+    backpressure.forget()
+    expect(fetching.pop()).toBe(false)
+    backpressure.ended(500, mayResume)
+    expect(fetching.pop()).toBe(mayResume ? true : undefined)
+  }
 })

@@ -274,6 +274,8 @@ export class KeyOrderedWorker implements PartitionWorker {
       isStale: ({ work, entry }) => this.#isOver || (entry === undefined && !this.#shell.isOfEra(work)),
       settleSource: (work, as) => this.#settle(work, as),
       buffered: (bytes) => backpressure.added(bytes),
+      started: (bytes) => backpressure.started(bytes),
+      ended: (bytes) => this.#shell.ended(bytes),
       changed: (offset) => this.#noted(offset),
     })
   }

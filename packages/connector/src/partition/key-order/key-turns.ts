@@ -30,8 +30,12 @@ export interface TurnDeps {
   readonly isStale: (step: RunStep) => boolean
   /** Settles a record of the source. */
   readonly settleSource: (work: Work, as: 'OK' | 'SKIPPED' | 'DEAD') => void
-  /** Called when a record of the source starts (negative), or is back in its lane. */
+  /** Called when a record of the source is held (negative), or is back in its lane. */
   readonly buffered: (bytes: number) => void
+  /** Called when a record of the source starts. */
+  readonly started: (bytes: number) => void
+  /** Called when its turn is over. */
+  readonly ended: (bytes: number) => void
   readonly changed: (offset: bigint) => void
 }
 
@@ -78,6 +82,7 @@ export class KeyTurns {
       fail(error)
     }
     this.#running.delete(step.work)
+    if (step.entry === undefined) this.#deps.ended(step.work.bytes)
     this.#deps.scope.look()
   }
 
@@ -102,7 +107,7 @@ export class KeyTurns {
   #start({ work, entry }: RunStep): void {
     work.startedAt = this.#deps.worker.runtime.clock.monotonic()
     this.#running.add(work)
-    if (entry === undefined) this.#deps.buffered(-work.bytes)
+    if (entry === undefined) this.#deps.started(work.bytes)
     else entry.isRunning = true
   }
 

@@ -18,6 +18,8 @@ export interface BatchRecords {
   isCommitted(): boolean
   /** Notes records that start with one call. */
   started(batch: Batch): void
+  /** Notes that the call with these records is over. */
+  ended(): void
   /** Settles records whose handler succeeded for all of them. */
   settleAll(batch: Batch): void
   /** @returns the wait before the next record is settled, if there is one */
@@ -120,6 +122,7 @@ export class BatchRun {
       else rest = await this.#settle(batch.works, outcomes)
     } finally {
       this.callEnded()
+      this.#records.ended()
     }
     rest?.() // Back in their lane they may start before this returns, and would run twice.
   }

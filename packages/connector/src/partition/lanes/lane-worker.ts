@@ -56,6 +56,8 @@ export class LaneWorker implements PartitionWorker {
   readonly #oversized: OversizedBatches
   /** Set on the source of a BATCH binding. In a tier, records have their own due times and run one by one. */
   readonly #batch: BatchRun | undefined
+  /** Bytes of the batch that runs with one call. */
+  #batchBytes = 0
   readonly #usesTime: boolean
   /** True once the commit was read. Nothing may be committed before. */
   #isOpened = false
@@ -266,6 +268,7 @@ export class LaneWorker implements PartitionWorker {
         } finally {
           if (this.#batch === undefined) this.#running.delete(work)
           else this.#batch.callEnded()
+          this.#shell.ended(work.bytes)
         }
       } while (!slots.isContended && this.#hasStartable())
     } catch (error) {
@@ -280,6 +283,7 @@ export class LaneWorker implements PartitionWorker {
     return {
       isCommitted: () => this.#account.isCommitted,
       started: (batch) => this.#startedAll(batch),
+      ended: () => this.#shell.ended(this.#batchBytes),
       settleAll: (batch) => this.#settler.settleAll(batch),
       settle: (work, outcome) => this.#settler.settle(work, outcome),
       putBack: (work) => this.#settler.putBack(work),
@@ -297,7 +301,8 @@ export class LaneWorker implements PartitionWorker {
   }
 
   #startedAll({ first, records }: Batch): void {
-    this.#started(first, bytesOf(records))
+    this.#batchBytes = bytesOf(records)
+    this.#started(first, this.#batchBytes)
   }
 
   #start(): Work {
@@ -310,6 +315,6 @@ export class LaneWorker implements PartitionWorker {
   #started(work: Work, bytes: number): void {
     work.startedAt = this.#lookedAt
     if (this.#batch === undefined) this.#running.add(work)
-    this.#shell.backpressure.taken(bytes)
+    this.#shell.backpressure.started(bytes)
   }
 }

@@ -214,6 +214,7 @@ export class TransactionWorker implements PartitionWorker {
     } finally {
       work.startedAt = undefined
       this.#running = undefined
+      this.#shell.ended(work.bytes)
     }
     // A late result of an old assignment, or of a log that was cut, changes nothing.
     if (this.#scope.isEnded || !this.#shell.isOfEra(work)) return
@@ -223,7 +224,7 @@ export class TransactionWorker implements PartitionWorker {
 
   #start(): Work {
     const work = this.#queue.shift() as Work
-    this.#shell.backpressure.taken(work.bytes)
+    this.#shell.backpressure.started(work.bytes)
     work.startedAt = this.#deps.runtime.clock.monotonic()
     work.outputs = new Outputs({ ofCall: this.#bounds.maxBytes, ofRecord: this.#bounds.maxRecordBytes })
     this.#running = work
