@@ -31,6 +31,13 @@ class Scene extends BehaviourScene {
       await producer.send({ topic: this.topic, partition, key: null, value: Buffer.from(value) })
   }
 
+  /** Writes one record of zeros. */
+  async huge(bytes: number): Promise<void> {
+    const sizes = { batchBytes: 2 * bytes, maxRecordBytes: 2 * bytes, maxBufferedBytes: 4 * bytes }
+    await using producer = this.place.client.producer('EVENT', { compression: 'ZSTD', ...sizes })
+    await producer.send({ topic: this.topic, partition: 0, key: null, value: Buffer.alloc(bytes) })
+  }
+
   /** Writes one batch of 40 records, two megabytes of zeros. */
   async large(compression: Compression, partition = 0): Promise<void> {
     const sizes = { batchBytes: 4 * mebibyte, maxRecordBytes: 4 * mebibyte, lingerMs: 100 }
@@ -98,6 +105,21 @@ export function testOversizedBatches(inPlace: InPlace): void {
         expect(connector.health().status).toBe('UP')
       }),
   )
+
+  test('ten kilobytes that stand for 300 MB do not stop what lies behind them', () =>
+    inScene(1, async (scene) => {
+      await scene.small(['a'])
+      await scene.huge(300_000_000)
+      await scene.small(['z'])
+      const connector = await scene.start({ oversizedBatch: 'DEAD_LETTER', maxBatchBytes: 256 * mebibyte })
+      await scene.untilCommitted(connector, 3n)
+      expect(scene.handled).toEqual(['a', 'z'])
+      const [letter, ...others] = await scene.letters()
+      expect(others).toEqual([])
+      expect(letter?.record).toMatchObject({ originalOffset: 1n, dltReason: 'NON_RETRYABLE' })
+      expect(Number(letter?.record.headers.text('x-eventbus-dlt-batch-bytes')?.replace('>=', ''))).toBeGreaterThan(3e8)
+      expect(await scene.audit(connector)).toMatchObject({ ok: 2n, dead: 1n, holes: 0n })
+    }))
 
   test('a batch halts its partition alone, health says where, and a larger limit continues in it', () =>
     inScene(2, async (scene) => {
