@@ -248,7 +248,7 @@ export interface Binding<Tx = undefined, Decode extends DecodeOption | undefined
   maxAhead?: number
   /** The maximum number of fetched records of a partition that are not started. @defaultValue 1,000 */
   maxBufferedRecords?: number
-  /** The maximum size of these records in bytes. @defaultValue 16 MiB */
+  /** The maximum size in bytes of these records and of those whose handler runs. @defaultValue 16 MiB */
   maxBufferedBytes?: number
   /**
    * The maximum size in bytes that a batch of the topic may decompress to. A larger one is not delivered. Memory holds one
