@@ -29,7 +29,7 @@ interface RoadRange {
 }
 
 /** Separates these draws from those of the rest of the program, so that recorded seeds keep their meaning. */
-const roadStream = 0x5be0cd19
+const roadStream = 0x9b05688c
 
 const hourMs = 3_600_000
 
@@ -55,11 +55,11 @@ export function drawRoads(seed: number, { mode, chaosMs, transactions, options }
   }
 }
 
-/** Hours are rare: idle nodes read all the time, in `keyed` every second, and each read is an event of the simulation. */
+/** Few outages last hours: idle nodes read all the time, in `keyed` every second, and each read takes time to simulate. */
 function drawLength(draw: Draw, mode: Mode, intervalMs: number): number {
   const isKeyed = mode === 'keyed' || mode === 'leasing'
-  const isHours = draw.chance(isKeyed ? 0.001 : 0.05) && (isKeyed || intervalMs >= 500)
-  if (isHours) return draw.msOfMagnitude(hourMs, 6 * hourMs)
+  const isHours = draw.chance(isKeyed ? 0.01 : 0.15) && (isKeyed || intervalMs >= 250)
+  if (isHours) return draw.msOfMagnitude(hourMs, isKeyed ? 2 * hourMs : 6 * hourMs)
   return draw.msOfMagnitude(200, draw.chance(0.8) ? 20_000 : 200_000)
 }
 
