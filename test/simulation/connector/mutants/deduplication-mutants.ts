@@ -8,7 +8,7 @@ const deduplicateBatch = `${connector}/delivery/deduplicate-batch.ts`
 const decide = `${connector}/delivery/decide.ts`
 
 const failedLook =
-  "return new StoreRun(run, marks, key, 'NOT_LOOKED') // The call repeats the lookup, and its failure is the record's."
+  "return new StoreRun(run, marks, keys, 'NOT_LOOKED') // The call repeats the lookup, and its failure is the record's."
 const inboxStart = `        isHeld = context.retrying.aborted // BEGIN took time.
         requireStart(context)
 `
@@ -21,9 +21,9 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     breaks: 'A store has the mark of a record before its handler has succeeded.',
     file: deduplicate,
     find: `    if (!this.#marks.isHandled(context.record)) await this.#handle(context)
-    await this.#marks.mark(this.#key)
+    await this.#marks.mark(this.#keys)
 `,
-    replace: `    await this.#marks.mark(this.#key)
+    replace: `    await this.#marks.mark(this.#keys)
     if (!this.#marks.isHandled(context.record)) await this.#handle(context)
 `,
   },
@@ -39,7 +39,7 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     breaks: 'A record is handled when the store does not respond.',
     file: deduplicate,
     find: failedLook,
-    replace: "return new StoreRun(run, marks, key, 'LOOKED')",
+    replace: "return new StoreRun(run, marks, keys, 'LOOKED')",
   },
   {
     name: 'one-look-for-all-calls',
@@ -52,8 +52,8 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     name: 'mark-not-awaited',
     breaks: 'A record is settled though the store has not written its mark.',
     file: deduplicate,
-    find: '    await this.#marks.mark(this.#key)\n',
-    replace: '    this.#marks.mark(this.#key).catch(() => {})\n',
+    find: '    await this.#marks.mark(this.#keys)\n',
+    replace: '    this.#marks.mark(this.#keys).catch(() => {})\n',
   },
   {
     name: 'handled-again-for-its-mark',
@@ -97,11 +97,15 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     file: deduplicate,
     find: `        await this.#run.run(context.within(tx))
         requireTime(context)
-      })
+      }
+      const { key, former } = this.#keys
+      const done = await this.#inbox.run(context.groupId, key, effect, former)
       if (done === 'DUPLICATE') throw duplicateFound
 `,
     replace: `        context = context.within(tx)
-      })
+      }
+      const { key, former } = this.#keys
+      const done = await this.#inbox.run(context.groupId, key, effect, former)
       if (done === 'DUPLICATE') throw duplicateFound
       await this.#run.run(context)
 `,
@@ -118,15 +122,17 @@ export const deduplicationMutants: readonly PlantedBug[] = [
     breaks: 'A record is settled though the outcome of its transaction is unknown.',
     file: deduplicate,
     find: `        requireTime(context)
-      })
-      if (done === 'DUPLICATE') throw duplicateFound
+      }
+      const { key, former } = this.#keys
+      const done = await this.#inbox.run(context.groupId, key, effect, former)
 `,
     replace: `        requireTime(context)
         context = undefined
-      }).catch((error) => {
+      }
+      const { key, former } = this.#keys
+      const done = await this.#inbox.run(context.groupId, key, effect, former).catch((error) => {
         if (context !== undefined) throw error
       })
-      if (done === 'DUPLICATE') throw duplicateFound
 `,
   },
   {
