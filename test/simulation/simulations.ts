@@ -10,6 +10,7 @@ export const simulationModules: Readonly<Record<string, string>> = {
   client: import.meta.resolve('./client/client-simulation.ts'),
   connector: import.meta.resolve('./connector/connector-simulation.ts'),
   outbox: import.meta.resolve('./outbox/outbox-simulation.ts'),
+  projection: import.meta.resolve('./projection/projection-simulation.ts'),
   replay: import.meta.resolve('./replay/replay-simulation.ts'),
   transaction: import.meta.resolve('./transaction/transaction-simulation.ts'),
 }

@@ -1,0 +1,58 @@
+/** Bugs of projections, planted in ours one at a time. Each has a recorded seed that shows it. */
+
+import { join } from 'node:path'
+import type { Mutant } from '../simulation.ts'
+import { type PlantedBug, withRecordedSeeds } from '../world/recorded-seeds.ts'
+
+const source = 'packages/projection/src'
+
+const bugs: readonly PlantedBug[] = [
+  {
+    name: 'repeats-applied',
+    breaks: 'The last event of a row is applied again.',
+    file: `${source}/fold/step.ts`,
+    find: "if (found <= current) return 'SKIP'",
+    replace: "if (found < current) return 'SKIP'\n  if (found === current) return 'APPLY'",
+  },
+  {
+    name: 'gaps-applied',
+    breaks: 'An event is applied although one before it is missing.',
+    file: `${source}/fold/step.ts`,
+    find: "return found === current + 1 ? 'APPLY' : 'GAP'",
+    replace: "return found > current ? 'APPLY' : 'GAP'",
+  },
+  {
+    name: 'gap-not-kept',
+    breaks: 'A gap is a dead letter, and its key is not quarantined.',
+    file: `${source}/projector/apply-batch.ts`,
+    find: 'return tx.quarantine(table, { key, reason, expected, found })',
+    replace: 'return key !== undefined && table !== undefined && reason !== undefined && expected <= found',
+  },
+  {
+    name: 'lower-versions-written',
+    breaks: 'A slower consumer overwrites a row with an earlier state.',
+    file: `${source}/memory/memory-transaction.ts`,
+    find: 'stored.version < row.version && !stored.isQuarantined',
+    replace: '!stored.isQuarantined',
+  },
+  {
+    name: 'position-not-moved',
+    breaks: 'Rows commit without the position of their partition.',
+    file: `${source}/projector/apply-batch.ts`,
+    find: '    await tx.advance(live.build, positionsBehind(handled(fresh, result.stop)))\n',
+    replace: '',
+  },
+  {
+    name: 'position-read-before-its-lock',
+    breaks: 'Two consumers apply the same events by position.',
+    file: `${source}/projector/apply-batch.ts`,
+    find: 'const fresh = placed.filter((one) => !isBehind(one, locked))',
+    replace: 'const fresh = placed.filter((one) => !isBehind(one, known) && locked.length > 0)',
+  },
+]
+
+/** The seeds that find the mutants. `npm run sim -- projection --record` updates them when timing has changed. */
+export const seedFile: string = join(import.meta.dirname, 'recorded-seeds.json')
+
+/** All mutants of projections. */
+export const projectionMutants: readonly Mutant[] = withRecordedSeeds(bugs, seedFile)

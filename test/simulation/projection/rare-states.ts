@@ -1,0 +1,12 @@
+/** States in which bugs hide. A long run that never reaches one of them shows nothing about it. */
+export const rareStates = [
+  'crash: before COMMIT',
+  'crash: after COMMIT',
+  'consumers: they are in a transaction at once',
+  'batch: it is repeated as a whole',
+  'gap: it quarantines a key',
+  'gap: the first event of a key is missing',
+] as const
+
+/** One of the rare states. */
+export type RareState = (typeof rareStates)[number]
