@@ -25,7 +25,6 @@ export const shardLeases = `${outbox}/keyed/shard-leases.ts`
 export const shardReader = `${outbox}/keyed/shard-reader.ts`
 export const settledNumbers = `${outbox}/keyed/settled-numbers.ts`
 export const heldKeys = `${outbox}/keyed/held-keys.ts`
-export const keyedEngine = `${outbox}/keyed/keyed-engine.ts`
 export const keyedDispatcher = `${outbox}/keyed/keyed-dispatcher.ts`
 export const outcomeQueue = `${outbox}/settle/outcome-queue.ts`
 export const knownRows = `${outbox}/keyed/known-rows.ts`

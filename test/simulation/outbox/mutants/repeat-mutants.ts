@@ -1,7 +1,7 @@
 /** Bugs of the order in which outcomes are written: a crash then repeats an event without those behind it (I22). */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { keyedDispatcher, keyedEngine, outcomeQueue, relay } from './files.ts'
+import { keyedDispatcher, outcomeQueue, relay } from './files.ts'
 
 /** See the file's comment. */
 export const repeatMutants: readonly PlantedBug[] = [
@@ -18,13 +18,6 @@ export const repeatMutants: readonly PlantedBug[] = [
     file: outcomeQueue,
     find: 'if (key !== null) passed.add(key)',
     replace: 'if (key !== null && outcome.kind === batch?.kind) passed.add(key)',
-  },
-  {
-    name: 'order-lost-with-the-lease',
-    breaks: 'A finish after the loss of its lease is sent while an earlier one of its key is unanswered.',
-    file: keyedEngine,
-    find: 'keyOf: (row) => row.keyText',
-    replace: 'keyOf: (row) => (row.queue.signal.aborted ? null : row.keyText)',
   },
   {
     name: 'fenced-shard-goes-on',
