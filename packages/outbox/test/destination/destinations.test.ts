@@ -114,8 +114,31 @@ describe('an unavailable destination', () => {
     toProbe()
     destinations.admit(b)
     destinations.ended(b)
+    expect(destinations.admit(c)).toBe('p0')
     time.ms += 300
     expect(destinations.admit(c)).toBeUndefined()
+  })
+
+  test('is probed by another event after its probe was found out to fail for its own reason', () => {
+    const { destinations, fail, arrive, time } = setup()
+    fail(a)
+    arrive(b)
+    fail(c, cluster)
+    time.ms += 300
+    expect(destinations.admit(a)).toBeUndefined()
+    expect(fail(a)).toBeUndefined()
+    time.ms += 300
+    expect(destinations.admit(eventOf('d', 'p1'))).toBeUndefined()
+  })
+
+  test('is searched for no probe while one is in progress, nor soon after none was found', () => {
+    const { destinations, fail, toProbe, time } = setup()
+    fail(a)
+    toProbe()
+    destinations.defer('p0')
+    expect([...destinations.probes()]).toEqual([{ name: 'p0', at: time.ms + 200, lastFailed: 'a' }])
+    destinations.admit(b)
+    expect([...destinations.probes()]).toEqual([])
   })
 
   test('leaves a wider one to a probe of another partition when a probe fails at its own', () => {
@@ -247,4 +270,6 @@ test('an event without named destinations waits for its type', () => {
     },
   })
   expect(broken.failed(a, narrowest, 'away')).toBe('x')
+  const empty = new Destinations({ ...deps, destinationsOf: () => [] })
+  expect(empty.failed(a, narrowest, 'away')).toBe('x')
 })
