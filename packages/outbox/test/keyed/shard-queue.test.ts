@@ -372,3 +372,18 @@ describe('a read that left out rows because of their size', () => {
     expect([queue.size, queue.take(0)?.seq]).toEqual([1, 2n])
   })
 })
+
+test('I6 a shard that is lost starts none of the rows it has in memory', () => {
+  const { queue, read, take } = setup()
+  read([rowOf(1), rowOf(2, 'b')])
+  take()
+  queue.lose(new StateError('The lease expired.'))
+  expect([queue.take(0), queue.size]).toEqual([undefined, 1])
+})
+
+test('a row that is not due when its turn comes holds its key until then', () => {
+  const { queue, read, take } = setup()
+  read([rowOf(1), rowOf(2, 'a', { dueInMs: 500 })])
+  queue.settle(take(), done, 0)
+  expect([queue.take(0), queue.nextDueAt]).toEqual([undefined, 500])
+})
