@@ -46,7 +46,7 @@ export function openBatch(
     return { cursor, slices: undefined, unpackedBytes: 0 }
   }
   const oversized = (bytes: number, isAtLeast: boolean): Error =>
-    new OversizedBatchError(factsOf(batch, origin, from, bytes, isAtLeast), maxBatchBytes)
+    new OversizedBatchError(factsOf(batch, origin, cursor.nextDelta, bytes, isAtLeast), maxBatchBytes)
   const { atLeast, atMost } = batch.claimedSize()
   if (atLeast > maxBatchBytes) {
     if (isLater) return undefined
@@ -86,15 +86,14 @@ function unpackAtOnce(batch: RecordBatch, maxBatchBytes: number): Buffer | undef
 function factsOf(
   { baseOffset, lastOffset, byteLength, maxTimestamp }: RecordBatch,
   { topic, partition }: RecordOrigin,
-  from: bigint,
+  nextDelta: number,
   bytes: number,
   isAtLeast: boolean,
 ): OversizedBatch {
-  const firstOffset = from > baseOffset ? from : baseOffset
   return {
     topic,
     partition,
-    firstOffset,
+    firstOffset: baseOffset + BigInt(nextDelta),
     lastOffset,
     bytes,
     isAtLeast,

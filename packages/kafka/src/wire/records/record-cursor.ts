@@ -39,6 +39,11 @@ export class RecordCursor {
     return this.#index
   }
 
+  /** The lowest offset that the next record can have, as a distance from that of the batch. */
+  get nextDelta(): number {
+    return Math.max(this.#lastDelta + 1, this.#range.firstDelta)
+  }
+
   /** True behind the last record. */
   get isDone(): boolean {
     return this.#index === this.#range.recordCount

@@ -1,5 +1,13 @@
 import { Buffer } from 'node:buffer'
-import { type BatchInput, type Compression, CorruptBatchError, encodeBatch, type RecordView } from '@waybill/kafka/wire'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import {
+  type BatchInput,
+  batchHeaderBytes,
+  type Compression,
+  CorruptBatchError,
+  encodeBatch,
+  type RecordView,
+} from '@waybill/kafka/wire'
 import { describe, expect, test } from 'vitest'
 import { visibleSlice } from '../../../src/client/fetch/committed-batches.ts'
 import type { UnpackLimits } from '../../../src/client/fetch/open-batch.ts'
@@ -177,4 +185,37 @@ describe('a batch that decompresses to more than maxBatchBytes', () => {
     expect(() => hand(feed, 10, small)).toThrow(OversizedBatchError)
     expect(feed.position).toBe(1n)
   })
+
+  test('that claims less is reported without the records that were handed out', async () => {
+    const feed = new PartitionFeed(origin, 'READ_COMMITTED', 'id', 0n)
+    feed.take(visibleSlice(understated(40), [], 0n))
+    const all: number[] = []
+    let failure: unknown
+    while (failure === undefined) {
+      try {
+        all.push(...hand(feed, 50, small))
+        if (feed.isDry) await feed.pull()
+      } catch (error) {
+        failure = error
+      }
+    }
+    expect(all).toEqual(upTo(10))
+    expect(failure).toBeInstanceOf(OversizedBatchError)
+    expect((failure as OversizedBatchError).batch).toMatchObject({ firstOffset: 10n, lastOffset: 39n })
+    expect(feed.position).toBe(10n)
+  })
+
+  /** A batch of records of 100 kB in two gzip members, of which the last has a few bytes. */
+  function understated(count: number): Buffer {
+    const batch = encodeBatch(
+      Array.from({ length: count }, () => record(100_000)),
+      'GZIP',
+    )
+    const plain = gunzipSync(batch.subarray(batchHeaderBytes))
+    const members = [gzipSync(plain.subarray(0, -100)), gzipSync(plain.subarray(-100))]
+    const bytes = Buffer.concat([batch.subarray(0, batchHeaderBytes), ...members])
+    bytes.writeInt32BE(bytes.length - 12, 8)
+    bytes.writeUInt32BE(crc32c(bytes.subarray(21)), 17)
+    return bytes
+  }
 })
