@@ -52,7 +52,7 @@ export function openBatch(
     if (isLater) return undefined
     throw oversized(atLeast, atLeast < atMost)
   }
-  const body = atMost > chunkBytes ? undefined : unpackAtOnce(batch, maxBatchBytes)
+  const body = atMost > Math.min(chunkBytes, maxBatchBytes) ? undefined : unpackAtOnce(batch, maxBatchBytes)
   if (body !== undefined) {
     cursor.fill(body)
     turn.spend(body.length)

@@ -205,6 +205,28 @@ describe('a batch that decompresses to more than maxBatchBytes', () => {
     expect(feed.position).toBe(10n)
   })
 
+  test.each(packers)('is told from one that fits, packed with %s, however small the limit', async (packer) => {
+    // A frame of LZ4 names the largest size of its blocks only: 4 MiB at most, 255 times the packed bytes.
+    const value = Buffer.from(Array.from({ length: 2_000 }, (_, index) => (index * 7919) % 251))
+    const bytes = encodeBatch(
+      Array.from({ length: 4 }, () => ({ ...record(0), value })),
+      packer,
+    )
+    const feedOf = (): PartitionFeed => {
+      const feed = new PartitionFeed(origin, 'READ_COMMITTED', 'id', 0n)
+      feed.take(visibleSlice(bytes, [], 0n))
+      return feed
+    }
+    const fitting = feedOf()
+    const all: number[] = []
+    for (let turn = 0; turn < 10; turn++) {
+      all.push(...hand(fitting, 10, limitsOf(10_000)))
+      if (fitting.isDry) await fitting.pull()
+    }
+    expect(all).toEqual(upTo(4))
+    expect((await failureOf(feedOf(), limitsOf(5_000)))?.batch).toMatchObject({ firstOffset: 0n, lastOffset: 3n })
+  })
+
   /** A batch of records of 100 kB in two gzip members, of which the last has a few bytes. */
   function understated(count: number): Buffer {
     const batch = encodeBatch(
