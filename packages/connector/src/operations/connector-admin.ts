@@ -14,9 +14,11 @@ import type {
   PausedRecord,
 } from '../api/control.ts'
 import type { DeadLetterAdmin } from '../api/dead-letter-admin.ts'
+import { defaultCluster } from '../api/define-binding.ts'
 import type { BindingProperties, EventBusAdmin, PositionAnswer } from '../api/event-bus-admin.ts'
 import { jsonSafe } from '../api/json-safe.ts'
 import type { PositionCommand, ResetPosition, SeekPosition, SkipPosition } from '../api/position-command.ts'
+import { bindingLabel } from '../binding/binding-label.ts'
 import { bindingFromConfig } from '../config/bindings-from-config.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
 import { auditedDeadLetters } from './audited-dead-letters.ts'
@@ -57,7 +59,8 @@ export class ConnectorAdmin implements EventBusAdmin {
   async register(properties: BindingProperties, operator: OperatorIdentity): Promise<ControlAnswer> {
     const { name, config } = readRegister(properties)
     const binding = bindingFromConfig(name, config, this.#deps.code)
-    const change = { operation: 'REGISTER', target: name, request: properties, operator } as const
+    const target = bindingLabel({ name, cluster: binding.cluster ?? defaultCluster })
+    const change = { operation: 'REGISTER', target, request: properties, operator } as const
     const work = async (): Promise<ControlAnswer> => {
       await this.#deps.connector.register(name, binding)
       const { state } = this.#deps.find(keyOf(properties))

@@ -76,6 +76,23 @@ describe('S0-199 S0-200 a connector of two clusters', () => {
       expect(names.map(clustersOf)).toEqual(names.map(() => ['default', 'west']))
     }))
 
+  test('I21 asks for a permission to register a binding under the name that its other commands have', () =>
+    twoClusters(async ({ clusters, runtime }) => {
+      const asked: string[] = []
+      const permits = (_: unknown, operation: string, target: string): boolean => {
+        asked.push(`${operation} ${target}`)
+        return true
+      }
+      const administration = { permits, auditLog: { write: () => {} } }
+      const code = { handlers: { shipping: collecting().handler } }
+      await using bus = createConnector({ clusters, code, administration, runtime })
+      await bus.start()
+      await bus.admin.register({ name: 'shipping', cluster: 'west', ...plain }, { by: 'alice' })
+      await bus.admin.register({ name: 'shipping', ...plain }, { by: 'alice' })
+      await bus.admin.pause('west:shipping', { by: 'alice' })
+      expect(asked).toEqual(['REGISTER west:shipping', 'REGISTER shipping', 'PAUSE west:shipping'])
+    }))
+
   test('has one name on each, and commands for either', () =>
     twoClusters(async ({ clusters, runtime }) => {
       const { handler } = collecting()
