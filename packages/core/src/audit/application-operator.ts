@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors.ts'
-import type { OperatorIdentity } from './audit-log.ts'
+import type { AuditEntry, OperatorIdentity } from './audit-log.ts'
 
 /** A registered symbol: two copies of this package recognize each other's operators, and no JSON can contain it. */
 const isApplication = Symbol.for('waybill.application-operator')
@@ -16,17 +16,24 @@ export function applicationOperator(reason?: string): OperatorIdentity {
   return Object.freeze(Object.defineProperty(operator, isApplication, { value: true }))
 }
 
-/** Returns whether an operator was made by {@link applicationOperator}. */
+/** Returns whether an operator was made by {@link applicationOperator}. An object that inherits from one was not. */
 export function isApplicationOperator(operator: OperatorIdentity): boolean {
-  return isApplication in operator
+  return Object.hasOwn(operator, isApplication)
 }
 
-/** @throws ArgumentError for an operator without a name, or with the name of the application */
-export function checkOperator(operator: OperatorIdentity | undefined): void {
-  if (typeof operator?.by !== 'string' || operator.by.trim() === '')
+/**
+ * Returns the names of an operator.
+ * @throws ArgumentError for one without a name, or with the name of the application, or with a reason that is not a text
+ */
+export function checkOperator(operator: OperatorIdentity | undefined): Pick<AuditEntry, 'by' | 'reason'> {
+  const { by, reason } = operator ?? { by: undefined }
+  if (operator === undefined || typeof by !== 'string' || by.trim() === '')
     throw new ArgumentError(
       'An operator is required. Pass { by: "…" }, or applicationOperator() for the program itself.',
     )
-  if (operator.by === applicationName && !isApplicationOperator(operator))
+  if (by === applicationName && !isApplicationOperator(operator))
     throw new ArgumentError(`The operator name '${applicationName}' is reserved. Pass applicationOperator().`)
+  if (reason !== undefined && typeof reason !== 'string')
+    throw new ArgumentError('The reason of an operator must be a text.')
+  return { by, reason }
 }

@@ -15,6 +15,9 @@ export interface AuditedOperation<Operation extends string> {
   readonly operator: OperatorIdentity
 }
 
+/** An operation with the names of its operator at the request: the object is the caller's, who may change it meanwhile. */
+type Named<Operation extends string> = AuditedOperation<Operation> & Pick<AuditEntry, 'by' | 'reason'>
+
 /** Requires an identity, a permission and an audit log entry for every operation (I21). */
 export class AuditedOperations<Operation extends string> {
   readonly #runtime: Runtime
@@ -40,11 +43,12 @@ export class AuditedOperations<Operation extends string> {
    * @throws ArgumentError, OperationForbiddenError, AuditUnwritableError, or the error of the work
    */
   async run<T>(
-    asked: AuditedOperation<Operation>,
+    given: AuditedOperation<Operation>,
     work: () => Promise<T>,
     detailOf: (result: T) => unknown,
     failureDetailOf: (error: unknown) => unknown = describeThrown,
   ): Promise<T> {
+    const asked = named(given)
     const id = await this.#begin(asked)
     try {
       const result = await work()
@@ -60,7 +64,8 @@ export class AuditedOperations<Operation extends string> {
    * Streams what an operator reads, with one entry before the first item and one with their number after the last.
    * @throws ArgumentError, OperationForbiddenError, AuditUnwritableError, or the error of the stream
    */
-  async *stream<T>(asked: AuditedOperation<Operation>, open: () => AsyncIterable<T>): AsyncGenerator<T> {
+  async *stream<T>(given: AuditedOperation<Operation>, open: () => AsyncIterable<T>): AsyncGenerator<T> {
+    const asked = named(given)
     const id = await this.#begin(asked)
     let read = 0
     let failure: unknown
@@ -82,12 +87,14 @@ export class AuditedOperations<Operation extends string> {
    * Requires an identity and a permission. An operation that is allowed leaves no entry: for reads that reveal numbers only.
    * @throws ArgumentError, OperationForbiddenError
    */
-  async permit(asked: AuditedOperation<Operation>): Promise<void> {
-    const { operation, target, operator } = asked
-    checkOperator(operator)
+  async permit(given: AuditedOperation<Operation>): Promise<void> {
+    await this.#permit(named(given))
+  }
+
+  async #permit(asked: Named<Operation>): Promise<void> {
     if (await this.#isPermitted(asked)) return
     await this.#writeOutcome(this.#nextId(), asked, 'REFUSED', undefined)
-    throw new OperationForbiddenError(operator.by, operation, target, this.#permits !== undefined)
+    throw new OperationForbiddenError(asked.by, asked.operation, asked.target, this.#permits !== undefined)
   }
 
   async #isPermitted({ operation, target, operator }: AuditedOperation<Operation>): Promise<boolean> {
@@ -95,8 +102,8 @@ export class AuditedOperations<Operation extends string> {
   }
 
   /** Returns the id of the operation once its request is in the audit log. */
-  async #begin(asked: AuditedOperation<Operation>): Promise<string> {
-    await this.permit(asked)
+  async #begin(asked: Named<Operation>): Promise<string> {
+    await this.#permit(asked)
     const id = this.#nextId()
     try {
       await this.#log.write(this.#entry(id, asked, 'ASKED', undefined))
@@ -109,7 +116,7 @@ export class AuditedOperations<Operation extends string> {
   /** Writes the outcome. A failure is only logged: it must not hide the outcome of the operation from the caller. */
   async #writeOutcome(
     id: string,
-    asked: AuditedOperation<Operation>,
+    asked: Named<Operation>,
     outcome: AuditEntry['outcome'],
     detail: unknown,
   ): Promise<void> {
@@ -123,15 +130,15 @@ export class AuditedOperations<Operation extends string> {
 
   #entry(
     id: string,
-    { operation, target, request, operator }: AuditedOperation<Operation>,
+    { operation, target, request, by, reason }: Named<Operation>,
     outcome: AuditEntry['outcome'],
     detail: unknown,
   ): AuditEntry<Operation> {
     return {
       id,
       atMs: this.#runtime.clock.now(),
-      by: operator.by,
-      reason: operator.reason,
+      by,
+      reason,
       operation,
       target,
       request: plain(request),
@@ -140,6 +147,12 @@ export class AuditedOperations<Operation extends string> {
       scope: this.#scope,
     }
   }
+}
+
+/** @throws ArgumentError */
+function named<Operation extends string>(asked: AuditedOperation<Operation>): Named<Operation> {
+  const { by, reason } = checkOperator(asked.operator)
+  return { ...asked, by, reason }
 }
 
 /** Converts a value to plain JSON: bigints to decimal strings, errors to their text, without functions. */

@@ -80,6 +80,34 @@ describe('a permission', () => {
     await audited.permit({ ...asked, operator })
     for (const copy of [{ ...operator }, JSON.parse(JSON.stringify(operator)), structuredClone(operator)])
       await expect(audited.permit({ ...asked, operator: copy })).rejects.toThrow("'application' is reserved")
+    const heir = Object.create(operator, { by: { value: 'mallory' } }) as typeof operator
+    await expect(audited.permit({ ...asked, operator: heir })).rejects.toThrow("mallory may not READ 'orders'")
+  })
+
+  test('I21 is given to the name that the entries have, whatever becomes of the operator meanwhile', async () => {
+    const operator = { by: 'alice', reason: 'ticket 7' }
+    const permits = async ({ by }: { readonly by: string }): Promise<boolean> => {
+      Object.assign(operator, { by: 'mallory', reason: 'none' })
+      return by === 'alice'
+    }
+    const { entries, audited } = setup(permits)
+    await audited.run(
+      { ...asked, operator },
+      async () => 7,
+      (result) => result,
+    )
+    expect(entries.map(({ by, reason }) => [by, reason])).toEqual([
+      ['alice', 'ticket 7'],
+      ['alice', 'ticket 7'],
+    ])
+  })
+
+  test('I21 needs a reason that an entry can hold, if there is one', async () => {
+    const reason: unknown = { ticket: 7 }
+    const { audited } = setup(() => true)
+    await expect(audited.permit({ ...asked, operator: { by: 'alice', reason } as typeof alice })).rejects.toThrow(
+      'reason of an operator must be a text',
+    )
   })
 
   test('I21 is explained when no operator has one', async () => {
