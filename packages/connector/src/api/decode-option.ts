@@ -5,7 +5,10 @@ import type { StandardSchema } from '@waybill/core'
 import type { InferOutput } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 
-/** Decodes the value of a record; never called for null. */
+/**
+ * Decodes the value of a record; never called for null. It must not modify the bytes: the next attempt, the retry topic and
+ * the dead letter have the same ones.
+ */
 export type ValueDecoder<Value = unknown> = (value: Buffer, record: KafkaRecord) => Promise<Value> | Value
 
 /**
