@@ -83,6 +83,20 @@ function record(bytes: number): BatchInput {
   return { key: null, value: Buffer.alloc(bytes), headers: [], timestamp: 7 }
 }
 
+/** A batch of records of 100 kB in two gzip members, of which the last has a few bytes. */
+function understated(count: number): Buffer {
+  const batch = encodeBatch(
+    Array.from({ length: count }, () => record(100_000)),
+    'GZIP',
+  )
+  const plain = gunzipSync(batch.subarray(batchHeaderBytes))
+  const members = [gzipSync(plain.subarray(0, -100)), gzipSync(plain.subarray(-100))]
+  const bytes = Buffer.concat([batch.subarray(0, batchHeaderBytes), ...members])
+  bytes.writeInt32BE(bytes.length - 12, 8)
+  bytes.writeUInt32BE(crc32c(bytes.subarray(21)), 17)
+  return bytes
+}
+
 describe('a feed with batches of several slices', () => {
   test.each(packers)(
     'hands out a batch packed with %s in parts, and is never ahead of its position',
@@ -226,18 +240,4 @@ describe('a batch that decompresses to more than maxBatchBytes', () => {
     expect(all).toEqual(upTo(4))
     expect((await failureOf(feedOf(), limitsOf(5_000)))?.batch).toMatchObject({ firstOffset: 0n, lastOffset: 3n })
   })
-
-  /** A batch of records of 100 kB in two gzip members, of which the last has a few bytes. */
-  function understated(count: number): Buffer {
-    const batch = encodeBatch(
-      Array.from({ length: count }, () => record(100_000)),
-      'GZIP',
-    )
-    const plain = gunzipSync(batch.subarray(batchHeaderBytes))
-    const members = [gzipSync(plain.subarray(0, -100)), gzipSync(plain.subarray(-100))]
-    const bytes = Buffer.concat([batch.subarray(0, batchHeaderBytes), ...members])
-    bytes.writeInt32BE(bytes.length - 12, 8)
-    bytes.writeUInt32BE(crc32c(bytes.subarray(21)), 17)
-    return bytes
-  }
 })
