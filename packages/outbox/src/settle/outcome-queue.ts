@@ -75,9 +75,14 @@ export class OutcomeQueue<R> {
     return count
   }
 
+  /** Whether outcomes wait for locked rows. */
+  get hasLocked(): boolean {
+    return this.#locked > 0
+  }
+
   /** Whether outcomes of this key wait for locked rows. */
   isLocked(key: string): boolean {
-    if (this.#locked === 0) return false
+    if (!this.hasLocked) return false
     for (const { isLocked, keys } of this.#open) if (isLocked && keys.has(key)) return true
     return false
   }

@@ -79,6 +79,11 @@ const maxLocked = 500
 const lingerMs = 5
 /** One statement runs while the next batch is prepared; more would only compete for the same pages. */
 const maxStatements = 2
+/**
+ * While rows are locked, statements wait for locks. They share-lock the leases meanwhile, which could never be renewed if
+ * one always began before the other ended.
+ */
+const maxWaitingStatements = 1
 const repeats: BackoffPolicy = { initialMs: 50, multiplier: 2, maxMs: 5_000, jitterExceedsMax: false }
 
 export class Settler<R extends SettlingRow> {
@@ -99,9 +104,9 @@ export class Settler<R extends SettlingRow> {
       runtime: deps.runtime,
       abandoned: this.#abandoned.signal,
       split: (batch) => this.#splitByLocks(batch),
-      write: async (batch) => {
-        await this.#write(batch)
-        this.#pump()
+      write: (batch) => {
+        this.#statements++
+        return this.#finish(batch)
       },
     })
   }
@@ -180,7 +185,7 @@ export class Settler<R extends SettlingRow> {
 
   #pump(): void {
     while (
-      this.#statements < maxStatements &&
+      this.#statements < (this.#waiting.hasLocked ? maxWaitingStatements : maxStatements) &&
       !this.#abandoned.signal.aborted &&
       (this.#due > 0 || this.#waiting.ready >= batchSize)
     ) {

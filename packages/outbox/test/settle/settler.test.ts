@@ -211,6 +211,27 @@ describe('L2 a row that another transaction has locked', () => {
     expect(keyOf({ eventId: rows[10]?.eventId ?? '' })).toBe('key-0')
   })
 
+  test('is waited for by one statement at a time, so that leases can be renewed in between', async () => {
+    const { runtime, outbox, rows, settler } = settling(200)
+    for (const { seq } of rows) outbox.locked.add(seq)
+    let running = 0
+    const concurrent: number[] = []
+    outbox.before = async (call) => {
+      if (call !== 'markDone') return
+      concurrent.push(++running)
+      await runtime.timers.sleep(200)
+      running--
+    }
+    for (const row of rows) {
+      settler.settle(row, none, done)
+      settler.flush()
+      await runtime.advance(20)
+    }
+    // The first two started before a lock was known.
+    expect(new Set(concurrent.slice(2))).toEqual(new Set([1]))
+    expect(concurrent.length).toBeGreaterThan(10)
+  })
+
   test('does not make a finish fenced whose first answer was lost', async () => {
     const { runtime, outbox, rows, settleAll, settled } = settling(1)
     const seq = rows[0]?.seq as bigint
