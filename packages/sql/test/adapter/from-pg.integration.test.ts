@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { type AddressInfo, createServer } from 'node:net'
 import { createEnvelope, type EventEnvelope, NoTransactionError } from '@waybill/core'
 import type { InsertOptions } from '@waybill/outbox/internal'
 import { describeWith } from '@waybill/test-support'
@@ -6,7 +7,11 @@ import { Pool, type PoolClient } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { fromPg } from '../../src/adapter/from-pg.ts'
 import { classifySqlError } from '../../src/error/classify-sql-error.ts'
-import { TransactionEndedError, TransactionRolledBackError } from '../../src/error/sql-errors.ts'
+import {
+  DatabaseUnreachableError,
+  TransactionEndedError,
+  TransactionRolledBackError,
+} from '../../src/error/sql-errors.ts'
 import { migrate } from '../../src/migrate/migrate.ts'
 import { createOutboxStore } from '../../src/outbox/create-outbox-store.ts'
 import { describeAdapter, describeDoomedTransaction } from './adapter-behaviour.ts'
@@ -79,6 +84,33 @@ test('an idle client whose connection breaks does not end the process and emits 
   pool.on('error', (error) => seen.push(error))
   pool.emit('error', new Error('again'), {})
   expect(seen).toHaveLength(1)
+  await pool.end()
+})
+
+/** Answers each login and ends the session within the same packet, as a server does that shuts down. */
+async function serverThatShutsDown(): Promise<string> {
+  // AuthenticationOk and ReadyForQuery.
+  const loggedIn = Buffer.from('5200000008000000005a0000000549', 'hex')
+  const fields = Buffer.from('SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0')
+  const head = Buffer.alloc(5)
+  head.write('E')
+  head.writeInt32BE(fields.length + 4, 1)
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end(Buffer.concat([loggedIn, head, fields])))
+  })
+  onTestFinished(() => void server.close())
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  return `postgres://someone@127.0.0.1:${(server.address() as AddressInfo).port}/any`
+}
+
+test('a connection that breaks in the moment it is opened does not end the process', async () => {
+  const pool = new Pool({ connectionString: await serverThatShutsDown() })
+  const database = fromPg(pool)
+  await expect(database.connection((connection) => connection.query('SELECT 1', []))).rejects.toThrow(
+    DatabaseUnreachableError,
+  )
+  await expect(database.transaction(async () => {})).rejects.toThrow(DatabaseUnreachableError)
   await pool.end()
 })
 
