@@ -230,7 +230,7 @@ export class CallChecker implements CallWatch {
     if (commits.isExcused(binding.groupId, earlier.record)) return true
     const { successes, deadLetters, releases, isPassedOver } = this.#world.evidence.fate(earlier.plan.id, binding)
     if (isPassedOver || isFiltered(binding, earlier.plan) || marks.mayPassOver(binding, earlier)) return true
-    if (earlier.plan.isForeign || earlier.plan.content === 'UNHANDLED' || successes.size > 0) return true
+    if (earlier.plan.content === 'UNHANDLED' || successes.size > 0) return true
     if (deadLetters.length === 0) return false
     if (binding.options.keyOrder?.onDeadKey !== 'BLOCK') return true
     const died = Math.max(...deadLetters.map(({ replayCount }) => replayCount))

@@ -6,6 +6,7 @@
 import { type Behaviour, type BindingPlan, isFiltered } from './binding-plan.ts'
 import { type Fate, maySkip, type Original } from './evidence.ts'
 import { isKeyed } from './places.ts'
+import { isForgedReplay } from './record-plan.ts'
 import type { World } from './world.ts'
 
 /** Judges a seed that has drained and stopped. */
@@ -38,11 +39,6 @@ function judgeOriginal(world: World, original: Original, binding: BindingPlan): 
   const { plan, record } = original
   const fate = original.fates.get(binding.groupId) as Fate
   const who = `${plan.id} at ${record.partition}@${record.offset} in ${binding.groupId}`
-  if (plan.isForeign) {
-    court.reach('skip: a replay for another group')
-    if (fate.calls > 0) court.violate('C-71', `${who} is for another group, and its handler was called`)
-    return false
-  }
   const hasOutcome = fate.successes.size > 0 || fate.deadLetters.length > 0
   if (original.isGone) return !hasOutcome
   if (isFiltered(binding, plan)) {
@@ -60,6 +56,7 @@ function judgeOriginal(world: World, original: Original, binding: BindingPlan): 
   if (isSkipped) court.reach('skip: best effort')
   const isRepeat = world.marks.mayPassOver(binding, original)
   if (isRepeat && !hasOutcome) court.reach('deduplicate: another record with its key was handled')
+  if (hasOutcome && isForgedReplay(plan)) court.reach('delivery: a forged replay for another group')
   if (!hasOutcome && !isSkipped && !isRepeat)
     court.violate('LOST', `${who} is neither handled, nor dead, nor skipped by rule`)
   if (fate.hops.length > 0 && fate.successes.has(record.place) && isKeyed(binding))

@@ -195,7 +195,7 @@ export class Evidence {
 /** Returns true when the binding may have skipped a record by its own rules. */
 export function maySkip(binding: BindingPlan, { plan }: Original, { failures }: Fate): boolean {
   const { options } = binding
-  if (plan.isForeign || plan.content === 'UNHANDLED' || isFiltered(binding, plan)) return true
+  if (plan.content === 'UNHANDLED' || isFiltered(binding, plan)) return true
   if (options.failureProfile !== 'BEST_EFFORT_SKIP') return false
   const { enabled, automaticPauseOnOpen } = options.circuitBreaker ?? {}
   // An open circuit without a pause counts as a failure, without a handler call.

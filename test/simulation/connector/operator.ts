@@ -78,7 +78,7 @@ export class Operator {
     const keyed = program.bindings.filter(isKeyed)
     if (keyed.length === 0) return
     const binding = draw.pick(keyed)
-    const originals = [...evidence.originals.values()].filter(({ plan }) => !plan.isForeign)
+    const originals = [...evidence.originals.values()]
     const dead = originals.filter(({ plan }) => evidence.fate(plan.id, binding).deadLetters.length > 0)
     const among = dead.length > 0 && draw.chance(0.8) ? dead : originals
     if (among.length > 0) this.#write(kind, draw.pick(among), binding)

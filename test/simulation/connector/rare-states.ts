@@ -73,7 +73,7 @@ export const rareStates = [
   'obstruction: a record fails again and again',
   'obstruction: there is no dead letter topic',
   'obstruction: a process is dead',
-  'skip: a replay for another group',
+  'delivery: a forged replay for another group',
   'skip: best effort',
   'batch: more than one record of it is not committed',
   'batch: a handler takes many records at once',

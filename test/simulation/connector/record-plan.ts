@@ -20,8 +20,6 @@ export interface RecordPlan {
   readonly value: string | null
   readonly headers: readonly (readonly [string, string | null])[]
   readonly content: Content
-  /** Intended for another group: a replay through the source topic. */
-  readonly isForeign: boolean
 }
 
 /** The names of events in records. */
@@ -48,8 +46,8 @@ export function drawRecords(draw: Draw, areEvents: boolean, deadLetterBytes: num
   const isTight = deadLetterBytes < 10_000
   return Array.from({ length: count }, (_, index): RecordPlan => {
     const id = `r${index}`
-    const isForeign = draw.chance(oddRate / 2)
-    const isForged = !isForeign && draw.chance(oddRate)
+    const claimsReplay = draw.chance(oddRate / 2)
+    const isForged = !claimsReplay && draw.chance(oddRate)
     const body = areEvents ? drawEvent(draw, index) : drawPlain(draw, id, oddRate, isTight)
     return {
       id,
@@ -61,11 +59,10 @@ export function drawRecords(draw: Draw, areEvents: boolean, deadLetterBytes: num
         ...body.headers,
         ...(draw.chance(0.3) ? tagHeaders : []),
         ...(isTight && draw.chance(0.1) ? [['much', noise(draw, draw.integer(500, 2_500))] as const] : []),
-        ...(isForeign ? foreignHeaders : []),
+        ...(claimsReplay ? forgedReplayHeaders : []),
         ...(isForged ? forgedHeaders : []),
       ],
       content: body.content,
-      isForeign,
     }
   })
 }
@@ -87,10 +84,19 @@ const tagHeaders = [
   ['empty', null],
 ] as const
 
-const foreignHeaders = [
+/** They claim a replay for another group of a record that differs: every group must handle it. */
+const forgedReplayHeaders = [
+  ['x-eventbus-original-topic', sourceTopic],
+  ['x-eventbus-original-partition', '0'],
+  ['x-eventbus-original-offset', '1'],
   ['x-eventbus-consumer-group', 'somebody'],
   ['x-eventbus-replay-count', '1'],
 ] as const
+
+/** Returns whether a record claims to be a replay for another group. */
+export function isForgedReplay({ headers }: RecordPlan): boolean {
+  return headers.some(([name]) => name === 'x-eventbus-replay-count')
+}
 
 function drawPlain(draw: Draw, id: string, oddRate: number, isTight: boolean): Body {
   const room = isTight && draw.chance(0.3) ? 3_000 : 60

@@ -26,7 +26,7 @@ import type { BatchDecoding } from './decode-batch.ts'
 import type { BatchRepeats, Repeat } from './deduplicate-batch.ts'
 import type { Delivery } from './delivery.ts'
 import type { DeliveryScope } from './delivery-scope.ts'
-import { cancelled, done, filtered, foreign, type Outcome } from './outcome.ts'
+import { cancelled, done, filtered, type Outcome } from './outcome.ts'
 import type { HandlerCall } from './stage-values.ts'
 import type { Work } from './work.ts'
 
@@ -143,7 +143,7 @@ export class BatchDelivery {
   /** A record whose filter throws ends the batch before it and is delivered alone: no other record shares its failure. */
   #passOver(work: Work): Outcome | 'FAILED' | undefined {
     if (work.condemned !== undefined) return 'FAILED' // Delivered alone, it becomes a dead letter.
-    if (isForeign(work)) return foreign
+    if (isForeign(work)) return 'FAILED' // Delivered alone, it is compared with its original first.
     if (this.#filter === undefined) return undefined
     try {
       return answerOf(this.#filter, work.record) ? undefined : filtered

@@ -4,7 +4,7 @@
  *
  * | stage | may end the delivery |
  * |---|---|
- * | decode | an operator sent it to the dead letter topic, or poison: DEAD_LETTER; another group is meant, the filter refuses it, or no handler for the event: SKIP |
+ * | decode | an operator sent it to the dead letter topic, or poison: DEAD_LETTER; another group is meant, the filter refuses it, or no handler for the event: SKIP. On a source, a replay for another group is verified first |
  * | deduplicate | it had its effect before: SKIP; with an inbox, the handler's transaction finds the mark |
  * | guard | paused, revoked or stopping: PAUSE; otherwise it decides how attempts pass the breaker |
  * | invoke | success: DONE; tier 0 retries what may pass, within the retry budget |
@@ -12,7 +12,7 @@
  */
 
 import { decide, decideAlike, decideDuplicate, decidePoison } from './decide.ts'
-import { decode } from './decode.ts'
+import { decode, foreignReady } from './decode.ts'
 import { deduplicate } from './deduplicate.ts'
 import type { DeliveryDeps, StageDeps } from './delivery-deps.ts'
 import type { DeliveryScope } from './delivery-scope.ts'
@@ -22,6 +22,7 @@ import type { Outcome } from './outcome.ts'
 import { PollInterval } from './poll-interval.ts'
 import { prepareInTime } from './prepare-in-time.ts'
 import type { Ready } from './stage-values.ts'
+import { isUnverified, verifyReplay } from './verify-replay.ts'
 import type { Slice, Work } from './work.ts'
 
 /** Delivers the records of a binding, on its source and its tiers alike. */
@@ -35,6 +36,7 @@ export class Delivery {
   /** Delivers one record: decode ▸ deduplicate ▸ {@link attempt}. Never rejects because of the record or its handler. */
   deliver(work: Work, scope: DeliveryScope): Promise<Outcome> {
     const decoded = decode(work, this.#deps)
+    if (decoded === foreignReady && isUnverified(work)) return this.#deliverUnverified(work, scope)
     const ready = deduplicate(work, decoded, this.#deps)
     return ready instanceof Promise ? this.#whenReady(work, ready, scope) : this.attempt(work, ready, scope)
   }
@@ -47,6 +49,16 @@ export class Delivery {
     const passage = guard(work, ready, scope, this.#deps)
     const completion = invoke(work, ready, passage, scope, this.#deps)
     return decide(work, completion instanceof Promise ? await completion : completion, this.#deps)
+  }
+
+  /** See {@link verifyReplay}. */
+  verify(work: Work, scope: DeliveryScope): Promise<Outcome | 'FORGED'> {
+    return verifyReplay(work, scope, this.#deps)
+  }
+
+  async #deliverUnverified(work: Work, scope: DeliveryScope): Promise<Outcome> {
+    const outcome = await this.verify(work, scope)
+    return outcome === 'FORGED' ? this.deliver(work, scope) : outcome
   }
 
   async #whenReady(work: Work, preparing: Promise<Ready>, scope: DeliveryScope): Promise<Outcome> {

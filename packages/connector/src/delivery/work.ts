@@ -46,6 +46,8 @@ export class Work implements ContextPlace {
   readonly #place: WorkPlace
   /** Monotonic; it does not start earlier: the delay of a tier, or the wait of a blocked record. */
   dueAt = 0
+  /** Claims to be a replay for another group, and is no copy of the record that it names: delivered like any other. */
+  isForged = false
   /** Deliveries with the outcome BLOCKED. */
   blocked = 0
   /** Failed deliveries in a batch. */

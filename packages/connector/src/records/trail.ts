@@ -28,7 +28,7 @@ export interface Trail {
   readonly replayCount: number
   /** The exhausted tiers, in order. */
   readonly history: readonly TierFailureRecord[]
-  /** Whether it belongs to another group: on the source a replay for that group, in a tier its retry. */
+  /** Whether it belongs to another group: in a tier its retry, on the source a replay for it, which is only a claim. */
   readonly isForeign: boolean
 }
 

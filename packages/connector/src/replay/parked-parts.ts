@@ -1,10 +1,11 @@
 /** The parts of a record that were too large for its dead letter, read from the original record. */
 
 import { RecordHeaders } from '@waybill/core'
-import { type KafkaClient, KafkaError, type KafkaRecord } from '@waybill/kafka'
-import { isMissing } from '@waybill/kafka/internal'
+import type { KafkaClient, KafkaRecord } from '@waybill/kafka'
 import type { DeadLetterReading } from '../records/dead-letter-record.ts'
+import { readRecord } from '../records/read-record.ts'
 import { applicationHeaders, headersOf } from '../records/record-headers.ts'
+import { isSameBytes } from '../records/same-bytes.ts'
 import { parkedParts } from '../records/shrink-record.ts'
 
 /**
@@ -20,7 +21,7 @@ export async function withParkedParts(
   if (parts.size === 0) return letter
   const original = await readOriginal(letter, client)
   if (original === undefined || original.timestamp !== letter.record.originalTimestamp) return undefined
-  if (!parts.has('key') && !isSame(original.key, letter.record.key)) return undefined
+  if (!parts.has('key') && !isSameBytes(original.key, letter.record.key)) return undefined
   return {
     ...letter,
     application: parts.has('headers') ? applicationHeaders(headersOf(original)) : letter.application,
@@ -39,19 +40,7 @@ async function readOriginal(
   { record }: DeadLetterReading,
   client: Pick<KafkaClient, 'reader'>,
 ): Promise<KafkaRecord | undefined> {
-  const { originalTopic: topic, originalPartition: partition, originalOffset: from } = record
-  if (topic === '' || partition < 0 || from < 0n) return undefined
-  await using reader = client.reader([{ topic, partition, from, until: from + 1n }])
-  try {
-    const [found] = (await reader.next(1)) ?? []
-    return found
-  } catch (error) {
-    // A deleted topic has no original. Any other failure may be temporary, and must not count as missing.
-    if (error instanceof KafkaError && isMissing(error)) return undefined
-    throw error
-  }
-}
-
-function isSame(left: Buffer | null, right: Buffer | null): boolean {
-  return left === null || right === null ? left === right : left.equals(right)
+  const { originalTopic: topic, originalPartition: partition, originalOffset: offset } = record
+  if (topic === '' || partition < 0 || offset < 0n) return undefined
+  return readRecord(client, { topic, partition, offset })
 }

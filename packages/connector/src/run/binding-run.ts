@@ -43,6 +43,7 @@ import { type Slots, slotsFor } from '../partition/slots.ts'
 import { TransactionWorker } from '../partition/transaction/transaction-worker.ts'
 import { createDeadLetterAlert } from '../records/dead-letter-alert.ts'
 import type { DerivedPublisher } from '../records/derived-publisher.ts'
+import { readRecord } from '../records/read-record.ts'
 import { createReplaySchedule } from '../replay/create-replay-schedule.ts'
 import type { ReplaySchedule } from '../replay/replay-schedule.ts'
 import { searchOn } from '../topics/topic-search.ts'
@@ -192,6 +193,7 @@ export class BindingRun {
       binding,
       invocation: createInvocation(binding),
       deduplication,
+      readRecord: (at, signal) => readRecord(client, at, signal),
       context,
       breaker: this.breaker,
       classifier,

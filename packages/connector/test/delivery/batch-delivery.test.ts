@@ -10,6 +10,7 @@ import type { Outcome } from '../../src/delivery/outcome.ts'
 import type { Work } from '../../src/delivery/work.ts'
 import { BatchProcessingError } from '../../src/handlers/batch-processing-error.ts'
 import { resolveBinding } from '../../src/options/binding-options.ts'
+import type { ReadRecord } from '../../src/records/read-record.ts'
 import { deliveryScene } from './delivery-scene.ts'
 import { batchOf, recordOf } from './work-of.ts'
 
@@ -22,7 +23,12 @@ const fails =
     new BatchProcessingError(index, { cause })
 const throws = (error: unknown) => (): unknown => error
 
-function batchHandlerScene(script: Script, given: Partial<Binding> = {}, mayCallAgain = () => true) {
+function batchHandlerScene(
+  script: Script,
+  given: Partial<Binding> = {},
+  mayCallAgain = () => true,
+  readRecord?: ReadRecord,
+) {
   const calls: number[][] = []
   const attempts: number[] = []
   const handler: BatchHandler = {
@@ -36,7 +42,7 @@ function batchHandlerScene(script: Script, given: Partial<Binding> = {}, mayCall
     },
   }
   const options = { retry: { tier0: { maxAttempts: 2 } }, ...given, listenerType: 'BATCH', handler } as const
-  const scene = deliveryScene(options)
+  const scene = deliveryScene(options, {}, readRecord)
   const binding = resolveBinding('orders', { topic: 'orders', groupId: 'group', ...options })
   const batchDelivery = new BatchDelivery(scene.delivery, handler, binding, scene.runtime.clock)
   const works = (...offsets: number[]): Work[] =>
@@ -55,6 +61,14 @@ function batchHandlerScene(script: Script, given: Partial<Binding> = {}, mayCall
     words: async (batch: readonly Work[]) => (await deliver(batch)).map(word),
   }
 }
+
+const replayed = RecordHeaders.from([
+  ['x-eventbus-original-topic', Buffer.from('orders')],
+  ['x-eventbus-original-partition', Buffer.from('0')],
+  ['x-eventbus-original-offset', Buffer.from('0')],
+  ['x-eventbus-consumer-group', Buffer.from('others')],
+  ['x-eventbus-replay-count', Buffer.from('1')],
+])
 
 /** Takes most of a poll interval of 100 s. */
 async function slowly({ timers }: VirtualRuntime): Promise<unknown> {
@@ -247,16 +261,22 @@ describe('a batch handler', () => {
   })
 
   test('never sees a replay that is meant for another group', async () => {
-    const { works, workOf, words, calls } = batchHandlerScene([])
-    const replayed = RecordHeaders.from([
-      ['x-eventbus-original-topic', Buffer.from('orders')],
-      ['x-eventbus-consumer-group', Buffer.from('others')],
-      ['x-eventbus-replay-count', Buffer.from('1')],
-    ])
+    const { works, workOf, words, calls } = batchHandlerScene([], {}, undefined, async () => recordOf())
     const [first, last] = works(0, 2) as [Work, Work]
     const foreign = workOf(recordOf({ offset: 1n, headers: replayed }))
-    expect(await words([first, foreign, last])).toEqual(['done', 'FOREIGN_GROUP', 'done'])
-    expect(calls).toEqual([[0, 2]])
+    expect(await words([first, foreign, last])).toEqual(['done', 'CANCELLED', 'CANCELLED'])
+    expect(await words([foreign, last])).toEqual(['FOREIGN_GROUP', 'CANCELLED'])
+    expect(await words([last])).toEqual(['done'])
+    expect(calls).toEqual([[0], [2]])
+  })
+
+  test('sees a record that only claims to be a replay for another group (forged replay header)', async () => {
+    const { works, workOf, words, calls } = batchHandlerScene([], {}, undefined, async () => undefined)
+    const [first, last] = works(0, 2) as [Work, Work]
+    const forged = workOf(recordOf({ offset: 1n, headers: replayed }))
+    expect(await words([first, forged, last])).toEqual(['done', 'CANCELLED', 'CANCELLED'])
+    expect(await words([forged, last])).toEqual(['done', 'CANCELLED'])
+    expect(calls).toEqual([[0], [1]])
   })
 
   test('is called without the record whose filter fails, which fails alone', async () => {

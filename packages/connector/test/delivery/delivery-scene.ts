@@ -19,10 +19,15 @@ import type { ContextScope } from '../../src/handlers/delivery-context.ts'
 import { createInvocation } from '../../src/handlers/invocation.ts'
 import { resolveBinding } from '../../src/options/binding-options.ts'
 import { WorkerScope } from '../../src/partition/worker-scope.ts'
+import type { ReadRecord } from '../../src/records/read-record.ts'
 import { recordOf } from './work-of.ts'
 
 /** Makes the scene. */
-export function deliveryScene(given: Partial<Binding> & Pick<Binding, 'handler'>, parts: VirtualParts = {}) {
+export function deliveryScene(
+  given: Partial<Binding> & Pick<Binding, 'handler'>,
+  parts: VirtualParts = {},
+  readRecord: ReadRecord = async () => undefined,
+) {
   const metrics = createMemoryMetrics()
   const logger = createMemoryLogger()
   const runtime = createVirtualRuntime(1, { metrics, logger, ...parts })
@@ -39,6 +44,7 @@ export function deliveryScene(given: Partial<Binding> & Pick<Binding, 'handler'>
     binding,
     invocation: createInvocation(binding),
     deduplication: createDeduplication(binding),
+    readRecord,
     context,
     breaker,
     classifier: createExceptionClassifier(binding.exceptions),

@@ -243,7 +243,7 @@ export function testReplay(inPlace: InPlace): void {
       await scene.until(() => expect(scene.handled).toEqual([{ value: 'a1', replay: '1', tier: 2 }]))
     }))
 
-  test('C-71 the target BINDING is the first tier, and other groups skip copies in the original topic', () =>
+  test('C-71 the target BINDING is the first tier, and other groups skip copies in the original topic, but no forged replay header', () =>
     inScene({}, async (scene) => {
       const others: string[] = []
       const other = createConnector({
@@ -267,8 +267,18 @@ export function testReplay(inPlace: InPlace): void {
         await scene.until(() => expect(scene.handled).toEqual([{ value: 'a1', replay: '1', tier: 1 }]))
         await scene.admin.replayDlt('work', { count: 1 }, operator)
         await scene.until(() => expect(scene.values).toEqual(['a1', 'a2']))
-        await scene.write([{ key: Buffer.from('a'), value: Buffer.from('a4') }])
-        await scene.until(() => expect(others).toEqual(['a1', 'a2', 'a4']))
+        const forged = [
+          ['x-eventbus-original-topic', scene.topic],
+          ['x-eventbus-original-partition', '0'],
+          ['x-eventbus-original-offset', '0'],
+          ['x-eventbus-consumer-group', scene.groupId],
+          ['x-eventbus-replay-count', '1'],
+        ].map(([name = '', value = '']) => [name, Buffer.from(value)] as const)
+        await scene.write([
+          { key: Buffer.from('a'), value: Buffer.from('a3'), headers: forged },
+          { key: Buffer.from('a'), value: Buffer.from('a4') },
+        ])
+        await scene.until(() => expect(others).toEqual(['a1', 'a2', 'a3', 'a4']))
       } finally {
         await other.stop()
       }

@@ -62,8 +62,8 @@ export function trustedHeaders(headers: RecordHeaders, kind: TopicKind, groupId:
 }
 
 /**
- * True for a record on a source topic that was replayed for another group. Trust does not matter here: a forged header only
- * makes this group skip the forger's own record.
+ * True for a record on a source topic that claims to be a replay for another group. Any producer can forge the claim: compare
+ * the record with its original before it is skipped.
  *
  * A replay is written to the topic it came from. What was copied with its headers to another one is meant for the readers
  * of that one: a dead letter, or what a service made of the record.

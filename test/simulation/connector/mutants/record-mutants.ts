@@ -41,10 +41,10 @@ export const recordMutants: readonly PlantedBug[] = [
     replace: "const believed = believedClaims(record, kind === 'SOURCE' ? 'TIER' : kind, groupId)",
   },
   {
-    name: 'replays-of-others-handled',
-    breaks: 'A replay that is meant for another group is handled.',
-    file: `${connector}/records/trail.ts`,
-    find: 'isReplayForOtherGroup(headersOf(record), groupId, record.topic)',
-    replace: 'false && isReplayForOtherGroup(headersOf(record), groupId, record.topic)',
+    name: 'forged-replays-skipped',
+    breaks: 'A record with the headers of a replay for another group is skipped, whatever its original is.',
+    file: `${connector}/delivery/verify-replay.ts`,
+    find: "compareWithOriginal(record, reading.found) === 'COPY'",
+    replace: 'compareWithOriginal(record, reading.found) !== undefined',
   },
 ]

@@ -8,12 +8,16 @@
  * A lane runs one record at a time. A key is blocked from the moment an entry is in its chain: that is the decision to
  * append, and not the broker's answer to it.
  *
+ * A replay for another group runs beside a chain too: it has no place in the order of its key unless it is forged, which
+ * its turn finds out. A forged one is put back and joins the chain.
+ *
  * Nothing joins the chain while a record of the source runs. It is neither settled nor in the chain, so a commit could
  * cover the records behind it but not the record itself, and the next owner would run those first. There is a chain
- * beside such a record only if a replay arrived while it runs.
+ * beside such a record only if a replay arrived while it runs, or if it is a replay for another group.
  */
 
 import { Queue } from '@waybill/kafka/internal'
+import { isUnverified } from '../../delivery/verify-replay.ts'
 import type { Work } from '../../delivery/work.ts'
 import { compareOriginals } from './original.ts'
 import type { WaitingEntry } from './waiting-entry.ts'
@@ -181,11 +185,10 @@ function stepOf(lane: Lane, now: number): RunStep | HoldStep | undefined {
   const next = queue.peek()
   const head = chain[0]
   if (running === 'SOURCE') return undefined
-  if (head !== undefined && next !== undefined) return { kind: 'HOLD', lane: id, work: next }
+  if (head !== undefined && next !== undefined && !isUnverified(next)) return { kind: 'HOLD', lane: id, work: next }
   if (running === 'CHAIN') return undefined
-  if (head === undefined)
-    return next && next.dueAt <= now ? { kind: 'RUN', lane: id, work: next, entry: undefined } : undefined
-  if (!mayRun(head) || head.dueAt > now) return undefined
+  if (next !== undefined && next.dueAt <= now) return { kind: 'RUN', lane: id, work: next, entry: undefined }
+  if (head === undefined || !mayRun(head) || head.dueAt > now) return undefined
   return { kind: 'RUN', lane: id, work: head.work as Work, entry: head }
 }
 

@@ -5,8 +5,8 @@
 
 import { UnreachableError } from '@waybill/core'
 import type { OutRecord } from '@waybill/kafka'
-import { isForeign } from '../../delivery/decode.ts'
 import type { Outcome } from '../../delivery/outcome.ts'
+import { isUnverified } from '../../delivery/verify-replay.ts'
 import type { Work } from '../../delivery/work.ts'
 import { deadLetterRecord } from '../../records/dead-letter-record.ts'
 import { applyPause } from '../apply-pause.ts'
@@ -69,9 +69,12 @@ export class KeyTurns {
   async run(step: RunStep): Promise<void> {
     const { slots, delivery, fail } = this.#deps.worker
     this.#start(step)
-    let outcome: Outcome | undefined
+    let outcome: Outcome | 'FORGED' | undefined
     try {
-      outcome = await delivery.deliver(step.work, this.#deps.scope)
+      // Its key may be blocked, so a replay that turns out to be forged is delivered in another turn.
+      const { work } = step
+      const { scope } = this.#deps
+      outcome = await (isUnverified(work) ? delivery.verify(work, scope) : delivery.deliver(work, scope))
     } catch (error) {
       fail(error)
     }
@@ -86,14 +89,10 @@ export class KeyTurns {
     this.#deps.scope.look()
   }
 
-  /** Puts a record behind those of its blocked key, without an attempt. A record for another group has no order here. */
+  /** Puts a record behind those of its blocked key, without an attempt. */
   hold({ work, lane }: HoldStep): void {
     const { log, worker, buffered } = this.#deps
     buffered(-work.bytes)
-    if (isForeign(work)) {
-      worker.telemetry.skipped(work.record.topic, 'FOREIGN_GROUP')
-      return this.#skip(work)
-    }
     if (log.isOnItsWay(work, lane)) return undefined
     if (log.has(work, lane)) return this.#skip(work) // A copy waits that is no duplicate, as far as the source shows.
     log.hold(work, lane, { tier: 0, attempt: 1, dueMs: worker.runtime.clock.now() }, undefined)
@@ -111,8 +110,9 @@ export class KeyTurns {
     else entry.isRunning = true
   }
 
-  async #decided(step: RunStep, outcome: Outcome): Promise<void> {
+  async #decided(step: RunStep, outcome: Outcome | 'FORGED'): Promise<void> {
     if (this.#deps.isStale(step)) return this.#free(step)
+    if (outcome === 'FORGED') return this.#putBack(step)
     switch (outcome.kind) {
       case 'DONE':
         return this.#finish(step, 'OK')

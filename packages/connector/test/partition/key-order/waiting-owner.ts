@@ -10,6 +10,7 @@ import { decideOutcome } from '../../../src/delivery/decide-outcome.ts'
 import type { Delivery } from '../../../src/delivery/delivery.ts'
 import type { DeliveryScope } from '../../../src/delivery/delivery-scope.ts'
 import type { Outcome } from '../../../src/delivery/outcome.ts'
+import { verifyReplay } from '../../../src/delivery/verify-replay.ts'
 import type { Work } from '../../../src/delivery/work.ts'
 import { CommitLoop } from '../../../src/group/commit-loop.ts'
 import { containerPlacesOf } from '../../../src/options/container-places.ts'
@@ -17,6 +18,7 @@ import { KeyOrderedWorker } from '../../../src/partition/key-order/key-ordered-w
 import type { WorkerDeps } from '../../../src/partition/partition-worker.ts'
 import { slotsFor } from '../../../src/partition/slots.ts'
 import { createDerivedPublisher } from '../../../src/records/derived-publisher.ts'
+import { readRecord } from '../../../src/records/read-record.ts'
 import type { HandledHistory, Via } from './handled-history.ts'
 import { groupId, place } from './waiting-place.ts'
 
@@ -198,6 +200,11 @@ export class WaitingOwner {
         return isRefusing()
       },
       deliver: (work: Work, scope: DeliveryScope) => this.#deliver(work, scope, epoch),
+      verify: (work: Work, scope: DeliveryScope) =>
+        verifyReplay(work, scope, {
+          readRecord: (at, signal) => readRecord(this.client, at, signal),
+          runtime: this.#world.runtime,
+        }),
     } as unknown as Delivery
   }
 

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { createMemoryLogger, replayHeader } from '@waybill/core'
-import { noopMetrics } from '@waybill/core/internal'
+import { noopMetrics, originalHeader } from '@waybill/core/internal'
 import {
   createKafkaClient,
   type KafkaClient,
@@ -114,14 +114,17 @@ export class WaitingWorld implements OwnerWorld {
     await this.#send(written)
   }
 
-  /** Writes a record that was replayed for another group. */
-  async writeForOthers(key: string): Promise<void> {
+  /** Writes a record that was replayed for another group, or one that only claims it: its value differs. */
+  async writeForOthers(key: string, original: number, value = `${original}`): Promise<void> {
     this.history.records.push({ key, failuresLeft: 0 })
     const headers = [
+      [originalHeader.topic, Buffer.from(place.source.topic)],
+      [originalHeader.partition, Buffer.from('0')],
+      [originalHeader.offset, Buffer.from(`${original}`)],
       [replayHeader.count, Buffer.from('1')],
       [replayHeader.consumerGroup, Buffer.from('billing')],
     ] as const
-    await this.#send([{ ...place.source, key: Buffer.from(key), value: null, headers }])
+    await this.#send([{ ...place.source, key: Buffer.from(key), value: Buffer.from(value), headers }])
   }
 
   /** An operator delivers a dead record once more. */
