@@ -61,7 +61,7 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/contract/src',
-    rooms: ['policy', 'pattern', 'schema', 'validate', 'contain', 'sample', 'rule', 'compare', 'file', 'gate'],
+    rooms: ['policy', 'pattern', 'schema', 'validate', 'contain', 'rule', 'compare', 'file', 'gate'],
   },
   {
     within: 'packages/kafka/src',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { ValueDrawer } from '../../src/sample/draw-value.ts'
 import type { JsonObject, JsonValue } from '../../src/schema/json.ts'
 import { readSchema } from '../../src/schema/read-schema.ts'
+import { ValueDrawer } from '../support/draw-value.ts'
 import { type Difference, findDifference } from '../support/find-difference.ts'
 import { closed, judgeOf } from '../support/judge.ts'
 import { seeded } from '../support/random-schema.ts'

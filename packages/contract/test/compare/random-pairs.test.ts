@@ -3,11 +3,11 @@
  * judge. `WAYBILL_SCHEMA_PAIRS=100000 npx vitest run packages/contract/test/compare/random-pairs.test.ts` runs many more.
  */
 import { expect, test } from 'vitest'
-import { ValueDrawer } from '../../src/sample/draw-value.ts'
 import type { JsonValue } from '../../src/schema/json.ts'
 import { readSchema } from '../../src/schema/read-schema.ts'
 import type { SchemaNode } from '../../src/schema/schema-node.ts'
 import { createEvaluator } from '../../src/validate/evaluate.ts'
+import { ValueDrawer } from '../support/draw-value.ts'
 import { findDifference } from '../support/find-difference.ts'
 import { closed, judgeOf } from '../support/judge.ts'
 import { SchemaDrawer, seeded } from '../support/random-schema.ts'

@@ -1,11 +1,11 @@
-import { findTexts } from '../pattern/find-text.ts'
-import { textsMatching } from '../pattern/pattern-texts.ts'
-import { TextSets } from '../pattern/text-set.ts'
-import type { JsonType, JsonValue } from '../schema/json.ts'
-import type { SchemaNode } from '../schema/schema-node.ts'
-import { timesDecimal } from '../validate/decimal.ts'
-import { formatTexts } from '../validate/format-texts.ts'
-import { memberNodesOf } from '../validate/member-schemas.ts'
+import { findTexts } from '../../src/pattern/find-text.ts'
+import { textsMatching } from '../../src/pattern/pattern-texts.ts'
+import { TextSets } from '../../src/pattern/text-set.ts'
+import type { JsonType, JsonValue } from '../../src/schema/json.ts'
+import type { SchemaNode } from '../../src/schema/schema-node.ts'
+import { timesDecimal } from '../../src/validate/decimal.ts'
+import { formatTexts } from '../../src/validate/format-texts.ts'
+import { memberNodesOf } from '../../src/validate/member-schemas.ts'
 
 /** A source of chance: numbers from 0 up to 1. */
 export type Chance = () => number
@@ -42,7 +42,9 @@ export class ValueDrawer {
 
   /** Picks one of several. */
   pick<T>(from: readonly T[]): T {
-    return from[Math.floor(this.#chance() * from.length)] as T
+    const found = from[Math.floor(this.#chance() * from.length)]
+    if (found === undefined) throw new RangeError('nothing to pick from')
+    return found
   }
 
   /** Schemas that hold in the same place, with one branch of each union. */
@@ -117,7 +119,7 @@ export class ValueDrawer {
     const fewest = Math.max(0, ...hints.map(({ minProperties }) => minProperties ?? 0))
     for (let extra = 0; names.size < Math.min(fewest, 20); extra += 1)
       names.add(this.pick([...declared, `extra${extra}`]))
-    if (this.#chance() < 0.02) names.delete(this.pick([...names]))
+    if (this.#chance() < 0.02) names.delete(this.pick([...names, 'none']))
     const entries = [...names].map((name): [string, JsonValue] => {
       const inner = hints.flatMap((node) => memberNodesOf(node, name) ?? [])
       return [name, depth > mostDepth + 3 ? null : this.draw(inner, depth + 1)]
@@ -141,7 +143,7 @@ export class ValueDrawer {
       return this.draw(contained.length > 0 && this.#chance() < 0.5 ? [...inner, ...contained] : inner, depth + 1)
     })
     const isUnique = hints.some(({ uniqueItems }) => uniqueItems === true)
-    if (!isUnique && length > 1 && this.#chance() < 0.1) items[1] = items[0] as JsonValue
+    if (!isUnique && length > 1 && this.#chance() < 0.1) items[1] = items[0] ?? null
     return items
   }
 
