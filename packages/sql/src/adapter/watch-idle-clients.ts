@@ -15,7 +15,7 @@ const watched = new WeakSet<IdleClients>()
 function ignore(): void {}
 
 /**
- * Handles errors of clients that nobody else listens to. A new client may break in the same packet that opened it, before
+ * Handles errors of clients that have no other listener. A new client may break in the same packet that opened it, before
  * the promise of its user resolves: the user's first statement then fails.
  *
  * A server restart breaks idle connections; pg's pool then emits 'error', which without a listener ends the process,
