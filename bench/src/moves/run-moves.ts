@@ -1,6 +1,6 @@
 /**
- * Partitions that move to a new member: how long it waits for them, and how long nobody owns them. Groups do next to
- * nothing meanwhile, so all contestants of a case run at once, each with a topic and a group of its own.
+ * Measures partitions that move to a new member: how long it waits for them, and how long they have no owner. Groups are
+ * almost idle, so all contestants of a case run at once, each with a topic and a group of its own.
  */
 
 import { execFile } from 'node:child_process'
@@ -38,7 +38,7 @@ const intervalMs: Readonly<Record<Name, number>> = {
   'java KIP-848': 0, // The broker decides.
 }
 
-/** A newcomer starts at a random time of an interval, long after heartbeats have stopped to hurry. */
+/** A newcomer starts at a random time of an interval, long after the hurried heartbeats have ended. */
 const quietAtLeastMs = 20_000
 
 /** Runs every case. */
@@ -86,7 +86,7 @@ function* linesOf(one: MoveCase, results: ReadonlyMap<Name, MoveTimes>): Generat
     compare({ bench: 'moves', case: `${one.name}: ${what}`, unit, reference }, mine, others, true)
   for (const [reference, theirs] of results) {
     if (reference === 'waybill') continue
-    yield line('nobody owns', 'ms', reference, ours.ownerlessMs, theirs.ownerlessMs)
+    yield line('without owner', 'ms', reference, ours.ownerlessMs, theirs.ownerlessMs)
     yield line('start to owning', 'ms', reference, ours.owningMs, theirs.owningMs)
     if (ours.heartbeats === undefined || theirs.heartbeats === undefined) continue
     yield line('join and leave', 'heartbeats', reference, ours.heartbeats, theirs.heartbeats)
