@@ -12,6 +12,6 @@ export interface OffsetCommit extends TopicPartition {
 export interface CommittedOffset extends TopicPartition {
   readonly offset: bigint | null
   readonly metadata: string | null
-  /** The leader epoch of a record before the offset, or of a later one, by which a log that was cut is recognized. */
+  /** The leader epoch of a record before the offset, or of a later one, which reveals a log that was cut; absent if unknown. */
   readonly leaderEpoch?: number
 }

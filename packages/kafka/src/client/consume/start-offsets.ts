@@ -29,17 +29,18 @@ export async function fetchCommitted(
   }
   const found = new Map<string, CommittedOffset | KafkaError>()
   for (const { name: topic, partitions: list } of answer.topics) {
-    for (const { partitionIndex: partition, errorCode: code, committedOffset, metadata: text, ...rest } of list) {
+    for (const answered of list) {
+      const { partitionIndex: partition, errorCode: code, committedOffset, metadata: text } = answered
+      const { committedLeaderEpoch: epoch } = answered
       const name = partitionName({ topic, partition })
       link.hasMoved(code)
       const offset = committedOffset < 0n ? null : committedOffset
       const metadata = text === '' ? null : text // Brokers do not distinguish empty metadata from none.
+      const known = epoch < 0 ? {} : { leaderEpoch: epoch }
       const isFine = code === errorCode.NONE
       found.set(
         name,
-        isFine
-          ? { topic, partition, offset, metadata, leaderEpoch: rest.committedLeaderEpoch }
-          : kafkaError(`Reading the offset of ${name}`, code),
+        isFine ? { topic, partition, offset, metadata, ...known } : kafkaError(`Reading the offset of ${name}`, code),
       )
     }
   }
