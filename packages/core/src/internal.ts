@@ -51,7 +51,7 @@ export { validate } from './event/validate.ts'
 export { createWireFormat } from './event/wire/create-wire-format.ts'
 export type { WireEvent, WireFormat, WireFormatName } from './event/wire/wire-format.ts'
 export type { WirePayload } from './event/wire/wire-payload.ts'
-export { causeChain } from './failure/cause-chain.ts'
+export { causeChain, isInstance } from './failure/cause-chain.ts'
 export { anyErrorPredicate, type ErrorClass, type ErrorMatcher } from './failure/error-matcher.ts'
 export {
   checkExceptionOptions,

@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { RecordHeaders } from '@waybill/core'
-import { type HeaderPair } from '@waybill/core/internal'
+import { type HeaderPair, isInstance } from '@waybill/core/internal'
 import { exceptionClassOf, exceptionMessageOf, type Redact } from './failure-text.ts'
 import { type Hop, totalAttemptsOf } from './hop.ts'
 import { DeserializationError } from './record-errors.ts'
@@ -121,7 +121,7 @@ function isNamed(header: unknown): boolean {
 
 /** Returns text such as `SchemaViolationError: missing required field`; for decode failures, the decoder's error. */
 function failureReason(error: unknown, redact: Redact): string {
-  const reported = error instanceof DeserializationError ? (error.cause ?? error) : error
+  const reported = isInstance(error, DeserializationError) ? (error.cause ?? error) : error
   return `${exceptionClassOf(reported)}: ${exceptionMessageOf(reported, redact)}`
 }
 

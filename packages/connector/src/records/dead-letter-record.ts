@@ -4,6 +4,7 @@ import { type DeadLetterReason, ParseError, RecordHeaders, replayHeader } from '
 import {
   causeChain,
   deadLetterHeader,
+  isInstance,
   originalHeader,
   processingAttemptsHeader,
   retryHeader,
@@ -78,7 +79,7 @@ function writeDeath(headers: HeaderWriter, hop: Hop, reason: DeadLetterReason, r
   headers.text(name.exceptionMessage, exceptionMessageOf(error, redact))
   if (stack !== undefined) headers.text(name.exceptionStacktrace, stack)
   if (undecodable !== undefined) headers.text(...undecodable)
-  if (error instanceof OversizedBatchError) writeBatch(headers, error.batch)
+  if (isInstance(error, OversizedBatchError)) writeBatch(headers, error.batch)
   // If the handler was never called, no tier was exhausted.
   writeTierHistory(headers, historyAfter(hop, attempts > 0))
 }
@@ -92,10 +93,10 @@ function writeBatch(headers: HeaderWriter, { lastOffset, bytes, isAtLeast }: Ove
 
 /** Returns the header that marks a decode failure and its text; undefined for any other error. */
 function decodeFailureOf(error: unknown, redact: Redact): readonly [header: WrittenName, why: string] | undefined {
-  const failure = causeChain(error).find((one) => one instanceof DeserializationError || one instanceof ParseError)
+  const failure = causeChain(error).find((one) => isInstance(one, DeserializationError) || isInstance(one, ParseError))
   if (failure === undefined) return undefined
-  const isKey = failure instanceof DeserializationError && failure.part === 'KEY'
-  const why = failure instanceof DeserializationError ? (failure.cause ?? failure) : failure
+  const isKey = isInstance(failure, DeserializationError) && failure.part === 'KEY'
+  const why = isInstance(failure, DeserializationError) ? (failure.cause ?? failure) : failure
   const header = isKey ? name.keyDeserializerException : name.valueDeserializerException
   return [header, `${exceptionClassOf(why)}: ${exceptionMessageOf(why, redact)}`]
 }

@@ -101,25 +101,27 @@ describe('a handler that ends too late', () => {
     }))
 })
 
+/** A value that throws at every attempt to read it. */
+const unreadable = new Proxy(Object.freeze({}), {
+  get: () => {
+    throw new Error('trap')
+  },
+  getPrototypeOf: () => {
+    throw new Error('trap')
+  },
+})
+
 describe('a handler that throws what is no error', () => {
   test('ends as a dead letter that says what it was, and disturbs nobody', () =>
     connectorWorld(async ({ sim, connector, write, eventually }) => {
       sim.createTopic('orders')
-      const hostile = new Proxy(Object.freeze({}), {
-        get: () => {
-          throw new Error('trap')
-        },
-        getPrototypeOf: () => {
-          throw new Error('trap')
-        },
-      })
       const thrown: Record<string, unknown> = {
         undefined,
         null: null,
         text: 'just text',
         number: 42,
         frozen: Object.freeze(new TypeError('frozen')),
-        hostile,
+        hostile: unreadable,
         bare: Object.create(null),
       }
       const handled: string[] = []
@@ -149,5 +151,22 @@ describe('a handler that throws what is no error', () => {
         { ok: 1n, retried: BigInt(Object.keys(thrown).length) },
         { dead: BigInt(Object.keys(thrown).length) },
       ])
+    }))
+
+  test('ends as a dead letter with the format ENVELOPE, too', () =>
+    connectorWorld(async ({ sim, connector, write, eventually }) => {
+      sim.createTopic('orders')
+      const handled: string[] = []
+      const handler = (record: KafkaRecord): void => {
+        if (valueOf(record) === 'bad') throw unreadable
+        handled.push(valueOf(record))
+      }
+      const retry = { tier0: { maxAttempts: 1 }, tiers: [] }
+      const bus = connector({ bindings: { shipping: { ...plain, retry, dlt: { format: 'ENVELOPE' }, handler } } })
+      await bus.start()
+      await write('orders', ['bad', 'good'])
+      await eventually(() => expect(topicValues(sim, 'orders.DLT')).toHaveLength(1))
+      expect(handled).toEqual(['good'])
+      await bus.stop()
     }))
 })

@@ -96,6 +96,11 @@ export function prototypesOf(error: unknown): readonly object[] {
   return prototypes
 }
 
+/** Does what `instanceof` does, but never throws and always ends: also for a proxy. */
+export function isInstance<T>(error: unknown, type: abstract new (...given: never[]) => T): error is T {
+  return prototypesOf(error).includes(type.prototype as object)
+}
+
 /** A property of anything; undefined where it has none or cannot be read. */
 export function readProperty(value: unknown, key: string): unknown {
   try {

@@ -1,5 +1,5 @@
 import { NonRetryableError } from '@waybill/core'
-import { causeChain } from '@waybill/core/internal'
+import { causeChain, isInstance } from '@waybill/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { labelsOf, prototypesOf, readProperty } from '../../src/failure/cause-chain.ts'
@@ -90,4 +90,26 @@ test('a property that cannot be read is undefined', () => {
   expect(readProperty(error, 'status')).toBeUndefined()
   expect(readProperty(undefined, 'status')).toBeUndefined()
   expect(readProperty({ status: 503 }, 'status')).toBe(503)
+})
+
+describe('an instance of a class', () => {
+  test('is recognized as by instanceof, with its subclasses', () => {
+    expect(isInstance(new NonRetryableError('no'), NonRetryableError)).toBe(true)
+    expect(isInstance(new NonRetryableError('no'), Error)).toBe(true)
+    expect(isInstance(new Error('no'), NonRetryableError)).toBe(false)
+    for (const other of [undefined, null, 'text', 7, Object.create(null)]) expect(isInstance(other, Error)).toBe(false)
+  })
+
+  test('is none if its prototypes throw or never end', () => {
+    const throwing = new Proxy(
+      {},
+      {
+        getPrototypeOf: () => {
+          throw new Error('trap')
+        },
+      },
+    )
+    const endless: object = new Proxy({}, { getPrototypeOf: () => endless })
+    expect([throwing, endless].map((value) => isInstance(value, Error))).toEqual([false, false])
+  })
 })
