@@ -166,7 +166,7 @@ export class CallChecker implements CallWatch {
     const { binding, record } = call
     const { maxAhead = 1_000 } = binding.options
     if (this.#isAdrift(call)) return
-    // An owner that is told of a cut counts from what it had settled, whether that was committed or not.
+    // An owner that was notified of a cut counts from what it had settled, whether that was committed or not.
     if (this.#world.logCuts.of(record) !== undefined) return
     if (!isSource(record.topic) && isKeyed(binding)) return
     const floor = this.#committedFor(call)

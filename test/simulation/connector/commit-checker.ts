@@ -164,7 +164,7 @@ export class CommitChecker {
   }
 
   /**
-   * Detects a commit of an owner that has not been told that its log was cut: it may describe records that are gone. It is
+   * Detects a commit of an owner that has not been notified that its log was cut: it may describe records that are gone. It is
    * the group's position all the same.
    */
   #isOfCutLog(
@@ -178,7 +178,7 @@ export class CommitChecker {
     const state = readState(offset.offset, offset.metadata)
     if (!this.#world.isUnawareOfCut(client, groupId, offset) && !this.#isLate(groupId, offset, state)) {
       logCuts.committed(groupId, offset, this.#world.now())
-      if (this.#world.beginsAnew(client, groupId, offset)) court.reach('log: an owner is told of a cut')
+      if (this.#world.beginsAnew(client, groupId, offset)) court.reach('log: an owner is notified of a cut')
       return false
     }
     logCuts.outlived(groupId, offset, state)
@@ -195,7 +195,7 @@ export class CommitChecker {
     return true
   }
 
-  /** Returns true for a commit that was on its way when its owner was told of the cut: it counts on from the one before. */
+  /** Returns true for a commit that was on its way when its owner was notified of the cut: it counts on from the one before. */
   #isLate(groupId: string, { topic, partition, offset }: CommittedOffset, state: CommittedState | undefined): boolean {
     const cut = this.#world.logCuts.of({ topic, partition })
     if (cut === undefined || this.#world.logCuts.isCommitted(groupId, { topic, partition })) return false

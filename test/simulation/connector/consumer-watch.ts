@@ -26,7 +26,7 @@ export class ConsumerWatch {
   readonly #held = new Map<string, Held>()
   /** Partitions whose topic it found to be replaced. */
   readonly #replaced = new Set<string>()
-  /** When it was last told that a log lacks its position. */
+  /** When it was last notified that a log lacks its position. */
   readonly #lostAt = new Map<string, number>()
   #consumer: Consumer | undefined
   /** Records of the last poll: the next poll implies that the engine has accepted them. */
@@ -110,7 +110,7 @@ export class ConsumerWatch {
     return this.#held.get(nameOf(partition))?.since
   }
 
-  /** Returns when it was last told that the log lacks its position. */
+  /** Returns when it was last notified that the log lacks its position. */
   lostAt(partition: TopicPartition): number | undefined {
     return this.#lostAt.get(nameOf(partition))
   }

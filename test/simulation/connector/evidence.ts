@@ -120,7 +120,7 @@ export class Evidence {
     this.#byPlace.clear()
   }
 
-  /** Records that a log of the source was cut, with the records behind its end. */
+  /** Records that a log of the source was cut, with the records past its new end. */
   sourceCut(topic: string, partition: number, end: bigint): void {
     for (const [place, original] of this.#byPlace) {
       const { record } = original

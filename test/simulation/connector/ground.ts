@@ -29,7 +29,7 @@ export interface Ground {
   log(topic: string, partition: number): TopicLog | undefined
   /** Returns true when a process has not noticed yet that its log was replaced. */
   isUnaware(process: string, groupId: string, partition: TopicPartition): boolean
-  /** Returns true when a process has not been told yet that a log of the source was cut. */
+  /** Returns true when a process has not been notified yet that a log of the source was cut. */
   isUnawareOfCut(process: string, groupId: string, partition: TopicPartition): boolean
   /** Returns true when a process has found that its log was replaced or cut, and reads the new one. */
   beginsAnew(process: string, groupId: string, partition: TopicPartition): boolean

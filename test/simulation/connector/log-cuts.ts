@@ -1,8 +1,8 @@
 /**
  * Unclean elections of a seed, drawn from a stream of their own, and which owners know that their log was cut.
  *
- * A partition of the source loses its last records under a new leader. What a group had read of them is not to be told from
- * its commits any more, until its owner has been told of the cut.
+ * A partition of the source loses its last records under a new leader. A group's commits no longer say what it had
+ * read of them, until its owner has been notified of the cut.
  */
 
 import { createSeededRandom } from '@waybill/core/internal'
@@ -37,7 +37,7 @@ interface CutRange {
 
 const cutStream = 0xa54ff53a
 
-/** Changes and options that leave nothing to check behind a cut. */
+/** Changes and options that leave nothing to check after a cut. */
 const excluded: ReadonlySet<string> = new Set(['RECREATE_SOURCE', 'DELETE_RECORDS', 'SEEK', 'SKIP', 'RESET', 'REPLAY'])
 
 /** Draws the cuts of a seed: most have none. */
@@ -63,7 +63,7 @@ function isPlain({ options, deduplicate }: BindingPlan): boolean {
   return options.startFrom === 'EARLIEST' && options.orderingMode !== 'KEY' && deduplicate === undefined
 }
 
-/** When a member was assigned a partition, and when it was last told that its log lacks its position. */
+/** When a member was assigned a partition, and when it was last notified that the log lacks its position. */
 export interface CutWitness {
   readonly groupId: string
   holdsSince(partition: TopicPartition): number | undefined
@@ -116,7 +116,7 @@ export class LogCuts {
   }
 
   /**
-   * Returns true while no member of a process was told of the last cut, and none has begun behind it where that says
+   * Returns true while no member of a process was notified of the last cut, and none has begun after it where that says
    * nothing else.
    *
    * @param committed - the committed offset of the group
@@ -139,7 +139,7 @@ export class LogCuts {
     })
   }
 
-  /** Returns true when a member of a process was told that its log was cut, and reads it again. */
+  /** Returns true when a member of a process was notified that its log was cut, and reads it again. */
   isReadAgainBy(witnesses: readonly CutWitness[], groupId: string, partition: TopicPartition): boolean {
     const cut = this.of(partition)
     if (cut === undefined) return false

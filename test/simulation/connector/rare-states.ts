@@ -68,7 +68,7 @@ export const rareStates = [
   'deduplicate: another record with its key was handled',
   'log: an unclean election cuts it',
   'log: a commit from before a cut is accepted',
-  'log: an owner is told of a cut',
+  'log: an owner is notified of a cut',
   'obstruction: a handler is stuck',
   'obstruction: a record fails again and again',
   'obstruction: there is no dead letter topic',

@@ -200,8 +200,8 @@ export interface Binding<Tx = undefined, Decode extends DecodeOption | undefined
   filter?: RecordFilter
   /**
    * Removes secrets from the message and the stack of an error before they are written to a dead letter or to the log. If it
-   * throws, the whole text is removed. The class of the error is written as it is.
-   * @defaultValue texts are written as they are
+   * throws, the whole text is removed. The class of the error is written unchanged.
+   * @defaultValue texts are written unchanged
    */
   redactErrors?: (text: string) => string
   /** A bundle of options for a kind of consumer. Options set explicitly take precedence. */
@@ -257,7 +257,7 @@ export interface Binding<Tx = undefined, Decode extends DecodeOption | undefined
   maxBatchBytes?: number
   /**
    * With HALT its partition waits at a batch that is too large, and health names it. With DEAD_LETTER one dead letter
-   * refers to the whole batch, and the partition continues behind it. @defaultValue 'HALT'
+   * refers to the whole batch, and the partition continues after it. @defaultValue 'HALT'
    */
   oversizedBatch?: OversizedBatchPolicy
   /** The time after which a handler call counts as failed and its signal aborts. @defaultValue false */

@@ -16,12 +16,12 @@ export type ValueDecoder<Value = unknown> = (value: Buffer, record: KafkaRecord)
  */
 export type DecodeOption = 'json' | 'text' | ValueDecoder | StandardSchema
 
-/** A {@link DecodeOption} whose type tells the type of the value. */
+/** A {@link DecodeOption} from which the type of the value follows. */
 export type TypedDecoding = 'json' | 'text' | StandardSchema
 
 /**
- * The value that a handler receives: what a function returned, or what the other ways to decode lead to. Without `decode`
- * these are the bytes.
+ * The type of the value that a handler receives: what the function returns, what the schema outputs, a string for text, or
+ * unknown for JSON. Without `decode` it is a Buffer.
  */
 export type DecodedValue<Decode extends TypedDecoding | undefined, Returned> = [Returned] extends [never]
   ? [Decode] extends [undefined]

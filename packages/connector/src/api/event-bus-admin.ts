@@ -2,8 +2,9 @@
  * Operator commands of a connector, shared by programs, REST, console and command line.
  *
  * Commands take the name of a binding, or `{cluster}:{name}`. Every change, and every read of a dead letter, requires
- * an operator with a permission. A change is written to the audit log before and after, and goes through the connector's {@link Control}; the answer lists the processes it
- * reached. A command that no process could apply rejects with the error of that process.
+ * an operator with a permission. A change is written to the audit log before and after, and goes through the connector's
+ * {@link Control}; the answer lists the processes it reached. A command that no process could apply rejects
+ * with the error of that process.
  */
 
 import type { OperatorIdentity, StopOptions } from '@waybill/core'

@@ -10,7 +10,7 @@ import type { RecordContext } from '../handlers/delivery-context.ts'
 import { requireTime } from '../handlers/require-start.ts'
 import type { MarkKeys } from './deduplication-key.ts'
 import { HandlerTimeoutError } from './handler-timeout.ts'
-import { type LookLimit, lookInTime } from './look-in-time.ts'
+import { type PreparationLimit, prepareBatchInTime } from './prepare-batch-in-time.ts'
 import type { RecordMarks } from './record-marks.ts'
 
 /**
@@ -37,9 +37,9 @@ const neverAborted = new AbortController().signal
 /** Looks up the records of a batch, part by part. */
 export class StoredRepeats implements BatchRepeats {
   readonly #marks: RecordMarks
-  readonly #limit: LookLimit
+  readonly #limit: PreparationLimit
 
-  constructor(marks: RecordMarks, limit: LookLimit) {
+  constructor(marks: RecordMarks, limit: PreparationLimit) {
     this.#marks = marks
     this.#limit = limit
   }
@@ -50,7 +50,7 @@ export class StoredRepeats implements BatchRepeats {
   ): Promise<ReadonlyMap<KafkaRecord, Repeat>> {
     const found = new Map<KafkaRecord, Repeat>(records.map((record) => [record, 'UNKNOWN']))
     if (over.aborted) return found
-    await lookInTime((signal) => this.#lookForAll(records, found, signal), this.#limit, over)
+    await prepareBatchInTime((signal) => this.#lookForAll(records, found, signal), this.#limit, over)
     return new Map(found) // Late answers change nothing.
   }
 

@@ -51,7 +51,7 @@ function eventKey(topic: string, eventId: string): string {
 
 /**
  * Builds the default key of other records. The natural key alone is not unique across clusters, nor for a topic that was
- * deleted and created again: its offsets restart while marks are kept. A record that is taken for a handled one would be
+ * deleted and created again: its offsets restart while marks are kept. A record mistaken for a handled one would be
  * lost.
  */
 function placeKey(trail: ReturnType<typeof readTrail>, cluster: string): string {

@@ -119,7 +119,7 @@ export class BindingPreparation {
         }
       }
     } catch (err) {
-      logger.warn({ err, binding: binding.label }, 'Topics not checked for other groups; the binding starts')
+      logger.warn({ err, binding: binding.label }, 'Shared topic check failed')
     }
   }
 

@@ -5,7 +5,7 @@ import { notStarted } from './prepared.ts'
 
 /**
  * Throws when a call may not start its handler any more, because preparing it took time: a cancelled call starts nothing
- * (I3), nor does one that an operator pauses meanwhile (I15). Other pauses do not concern a call that was admitted: the
+ * (I3), nor does one that an operator paused in the meantime (I15). Other pauses do not concern a call that was admitted: the
  * breaker pauses for other records while this one probes.
  */
 export function requireStart(context: Pick<RecordContext<unknown>, 'signal' | 'retrying'>): void {

@@ -8,7 +8,7 @@ import { DeserializationError } from '../records/record-errors.ts'
 
 const subject = 'The value'
 
-/** Returns the function that decodes values as the option says. It throws or rejects with the decoder's own error. */
+/** Returns the function that the option stands for. It throws or rejects with the decoder's own error. */
 export function createValueDecoder(decode: DecodeOption): ValueDecoder {
   if (decode === 'json') return (value) => parseJsonBytes(value, subject)
   if (decode === 'text') return textOf

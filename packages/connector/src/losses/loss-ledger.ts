@@ -75,7 +75,7 @@ export function describePositionLoss(loss: PositionLoss): Pick<RecordLoss, 'what
       return outOfRange(expected, continuesAt, next)
     case 'LOG_CUT':
       return {
-        what: `an unclean leader election cut the log: records up to offset ${expected}, which were read, and later ones are gone, and new records have their offsets; ${next}.`,
+        what: `an unclean leader election cut the log: records that were read, up to offset ${expected}, and later ones are gone; new records take their offsets; ${next}.`,
         records: undefined,
       }
     default:

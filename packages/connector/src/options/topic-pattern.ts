@@ -3,8 +3,8 @@
  * cluster, and a backtracking matcher blocks the process for hours on `/^(a|a)*$/` and a name of 50 letters.
  *
  * The expression becomes a program of states. A run visits each position of a name once and keeps the set of states that
- * can be reached there, so it takes at most states × characters steps. A lookaround is a run of its own before, which says
- * where it holds: a lookahead reads its program backward, from every position at once.
+ * can be reached there, so it takes at most states × characters steps. A lookaround is evaluated before, in its own run, which
+ * marks where it holds: a lookahead reads its program backward, from every position at once.
  */
 
 import { ArgumentError } from '@waybill/core'

@@ -89,7 +89,7 @@ export class PartitionShell {
     this.backpressure.ended(bytes, this.scope.isRunning)
   }
 
-  /** Returns the time of records that are handed over together now. */
+  /** Starts a slice: records that are delivered together have one start time. */
   slice(records: readonly KafkaRecord[] = []): Slice {
     if (records[0]?.topic === this.at.topic) this.#times.fetched(records)
     const now = this.#deps.runtime.clock.monotonic()

@@ -1,13 +1,13 @@
 /**
- * The timestamps of fetched records, to tell the age of the lowest unsettled one. Up to 16 records of a poll are kept, so
- * that a poll costs little, and the answer may be the timestamp of a record shortly before.
+ * The timestamps of fetched records, from which the age of the lowest unsettled one is derived. Up to 16 of a poll are kept,
+ * so that a poll costs little; the result may be the timestamp of a record shortly before.
  */
 
 import type { KafkaRecord } from '@waybill/kafka'
 
-/** Most samples of one poll. */
+/** The maximum number of samples per poll. */
 const samplesPerPoll = 16
-/** Most samples of a partition. Beyond it every second one is dropped. */
+/** The maximum number of samples per partition. Above it every second one is dropped. */
 const mostSamples = 1_024
 
 interface Sample {

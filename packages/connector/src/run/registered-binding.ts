@@ -267,8 +267,8 @@ export class RegisteredBinding implements Registered {
     if (this.#isOpen && this.#run?.condemn(topic, record) === true) return
     const from = tiers.find((one) => one.tier === tier)?.topic ?? topic
     throw new ArgumentError(
-      `Cannot send ${from}-${partition}@${offset} of binding '${this.label}' to its dead letter topic: no record at this ` +
-        `offset failed and waits in this process${this.resolved.waitingTopic === undefined ? '' : ' (orderingMode KEY)'}.`,
+      `Cannot send ${from}-${partition}@${offset} of binding '${this.label}' to its dead letter topic: ` +
+        `${this.resolved.waitingTopic === undefined ? 'this process has no failed record at that offset' : 'with orderingMode KEY failed records are in the waiting topic'}.`,
       { hint: 'Health names the offset of a paused partition. Use skip for a record that has not failed.' },
     )
   }

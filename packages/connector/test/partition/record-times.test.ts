@@ -61,7 +61,7 @@ describe('the timestamp of the lowest unsettled record', () => {
     }
   })
 
-  test('is kept for a partition that nobody asks about, in bounded memory', () => {
+  test('takes bounded memory in a partition whose timestamps are never read', () => {
     const times = new RecordTimes()
     for (let offset = 0; offset < 100_000; offset++) times.fetched(recordsOf([offset, offset]))
     expect(times.at(0n)).toBe(0)

@@ -88,9 +88,7 @@ describe('C-88 a start', () => {
       const bus = world.connector({ bindings: { shipping } }, world.runtime, client)
       await bus.start()
       expect(bus.getState('shipping')).toBe('RUNNING')
-      expect(world.logger.lines.map(({ text }) => text)).toContain(
-        'Topics not checked for other groups; the binding starts',
-      )
+      expect(world.logger.lines.map(({ text }) => text)).toContain('Shared topic check failed')
     }))
 })
 

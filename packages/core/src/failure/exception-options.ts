@@ -8,7 +8,7 @@ import type { ExceptionRoutingDecision } from './routing.ts'
 export type TierMapping = readonly [ErrorMatcher, number]
 
 /**
- * Which errors are tried again, and where. Which option wins over which is in {@link createExceptionClassifier}.
+ * The errors that are retried, and where. {@link createExceptionClassifier} defines the precedence of the options.
  * Well-known class names of Java, with their package, match the errors that report the same here.
  */
 export interface ExceptionOptions {

@@ -12,7 +12,7 @@ export interface Inbox<Tx> {
    *
    * @param consumer who has the effect: a consumer group. Several may share one table.
    * @param key what is recognised again: an event id.
-   * @param former a key that another version may have marked the same with: if it is marked, this is a DUPLICATE too.
+   * @param former a key under which another version may have marked the same event: if it is marked, DUPLICATE too.
    */
   run(consumer: string, key: string, effect: (tx: Tx) => Promise<void>, former?: string): Promise<'DONE' | 'DUPLICATE'>
   /** See {@link IdempotencyStore}. */

@@ -250,7 +250,7 @@ function lockFindings({ locked = 0 }: EngineStatus): readonly OutboxFinding[] {
       key: 'rows locked',
       kind: 'ROWS_LOCKED',
       status: 'DEGRADED',
-      what: `${locked} delivered events cannot be marked: other transactions lock their rows.`,
+      what: `${locked} delivered events cannot be marked: other transactions hold locks on their rows.`,
       hint: 'Find the session that holds the locks, and end it. A crash before that delivers these events again.',
       waiting: locked,
     },

@@ -26,7 +26,7 @@ export class ShardRows<R extends ChainedRow> {
   readonly #known = new KnownRows()
   readonly #forgottenDuringRead = new Set<bigint>()
 
-  /** @param floor says whether a read is in progress, which may return rows that are forgotten meanwhile */
+  /** @param floor - knows whether a read is in progress: it may return rows that were forgotten after it began */
   constructor(floor: Pick<ReadFloor, 'isReading'>) {
     this.#floor = floor
   }

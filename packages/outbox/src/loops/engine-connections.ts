@@ -138,7 +138,7 @@ export class EngineConnections implements OutboxPart {
 
   /**
    * Drops a kept connection that broke, before a statement fails on it. It is disposed in every case: a session that broke
-   * after its last response still occupies its place in the pool, whose end would wait for it forever.
+   * after its last response still occupies its place in the pool, and closing the pool would wait for it forever.
    */
   #dropBroken(): void {
     const kept = this.#kept

@@ -10,8 +10,8 @@
  * without a wait, and a stream of events shares its statements. Outcomes collect while statements are in progress, so a
  * slow database gets larger batches, not more of them.
  *
- * A statement that finds a row locked by another transaction has no effect. Its other keys are written at once, those of
- * locked rows wait aside, see {@link LockedOutcomes}.
+ * A statement that finds a row locked by another transaction has no effect. Its other keys are written at once; those of
+ * locked rows are set aside, see {@link LockedOutcomes}.
  *
  * A failed statement may have taken effect: it is repeated with the same fence until it succeeds, and a row that the
  * repetition does not find was settled by the first attempt. A row that a first attempt does not find belongs to
@@ -244,7 +244,7 @@ export class Settler<R extends SettlingRow> {
   #setAside(batch: SettleBatch<R>): void {
     const { kind, rows } = batch
     const fields = { kind, rows: rows.length, eventId: rows[0]?.eventId }
-    this.#deps.runtime.logger.warn(fields, 'Outcomes wait for rows that other transactions have locked')
+    this.#deps.runtime.logger.warn(fields, 'Outcomes delayed by locked rows')
     this.#locked.add(batch)
   }
 

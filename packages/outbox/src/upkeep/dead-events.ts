@@ -35,8 +35,8 @@ export interface DeadEventsOptions {
 }
 
 /**
- * An operation that an operator requests. Replays, and reads of events, are in the audit log; of counting, only a refusal
- * is.
+ * An operation that an operator requests. Replays and reads of events are in the audit log; a count is there only
+ * if it was refused.
  */
 export type DeadEventOperation = 'REPLAY_DEAD_EVENTS' | 'READ_DEAD_EVENTS' | 'COUNT_DEAD_EVENTS'
 
@@ -110,8 +110,8 @@ export function createDeadEvents(options: DeadEventsOptions): DeadEvents {
   const audited = new AuditedOperations<DeadEventOperation>(runtime, 'FLEET', administration)
 
   /**
-   * Runs the queries and changes in one place. A failure of the database is thrown, or logged and answered; one of the
-   * operator or the audit log is always thrown.
+   * Runs a query or change. With `throwOnError` a failure of the database is thrown, otherwise it is logged; a missing
+   * permission and a failure of the audit log are always thrown.
    */
   async function use<T>(
     what: string,

@@ -78,7 +78,7 @@ function read(topics: TopicTable, request: FetchRequest, node: number): Reading 
       }
       const answer = readPartition(partition, asked, request, bytes)
       bytes += answer.records.length
-      // A reader of a log that was cut learns of it at once.
+      // The reader of a log that was cut gets the response at once.
       if (answer.divergingEpoch !== undefined) hasError = true
       return answer
     }),
@@ -92,7 +92,7 @@ function problemOf(partition: Partition, asked: AskedPartition, node: number): n
   return epochProblem(partition, asked.currentLeaderEpoch) ?? rangeProblem(partition, asked)
 }
 
-/** A log that was cut answers with what it shares before it looks at its end. */
+/** A position past the end of a log that was cut is no error: the response has the end of the shared part. */
 function rangeProblem(partition: Partition, asked: AskedPartition): number | null {
   const { log } = partition
   const { fetchOffset, lastFetchedEpoch = -1 } = asked
@@ -101,7 +101,7 @@ function rangeProblem(partition: Partition, asked: AskedPartition): number | nul
   return isNewer || fetchOffset < log.logStartOffset || isBehind ? errorCode.OFFSET_OUT_OF_RANGE : null
 }
 
-/** As a broker compares the epochs of any fetch that names one, also of a consumer's. */
+/** Compares epochs as a broker does for every fetch that names one, also a consumer's. */
 function divergence({ log, leaderEpoch }: Partition, asked: AskedPartition): DivergingEpoch | undefined {
   const { fetchOffset, lastFetchedEpoch = -1 } = asked
   if (lastFetchedEpoch < 0) return undefined
@@ -118,18 +118,16 @@ function readPartition(
 ): FetchResponsePartition {
   const { log } = partition
   const { highWatermark, lastStableOffset, logStartOffset } = log
+  const bounds = {
+    partitionIndex: asked.partition,
+    errorCode: errorCode.NONE,
+    highWatermark,
+    lastStableOffset,
+    logStartOffset,
+  }
   const divergingEpoch = divergence(partition, asked)
   if (divergingEpoch !== undefined)
-    return {
-      partitionIndex: asked.partition,
-      errorCode: errorCode.NONE,
-      highWatermark,
-      lastStableOffset,
-      logStartOffset,
-      abortedTransactions: [],
-      records: Buffer.alloc(0),
-      divergingEpoch,
-    }
+    return { ...bounds, abortedTransactions: [], records: Buffer.alloc(0), divergingEpoch }
   const isCommitted = request.isolationLevel === 'READ_COMMITTED'
   const room = Math.max(0, Math.min(asked.partitionMaxBytes, request.maxBytes - bytesBefore))
   // The first batch of an answer comes whole however large it is: a consumer could never get past it otherwise.
@@ -137,11 +135,7 @@ function readPartition(
   const { records, endBound } = log.read(asked.fetchOffset, limit, room, bytesBefore === 0)
   const aborted = isCommitted && records.length > 0 ? log.abortedWithin(asked.fetchOffset, endBound) : []
   return {
-    partitionIndex: asked.partition,
-    errorCode: errorCode.NONE,
-    highWatermark,
-    lastStableOffset,
-    logStartOffset,
+    ...bounds,
     abortedTransactions: aborted.map(({ producerId, firstOffset }) => ({ producerId, firstOffset })),
     records,
   }

@@ -203,8 +203,7 @@ export class PartitionLog {
   }
 
   /**
-   * Forgets every batch that reaches to `offset` or beyond, as a replica that never had them. Producers are known only by
-   * what is left.
+   * Drops every batch that reaches `offset`, as on a replica that never had them. Producer states are rebuilt from the rest.
    */
   cutAt(offset: bigint): void {
     const index = this.#indexOf(offset)
@@ -218,15 +217,15 @@ export class PartitionLog {
   }
 
   /**
-   * The last leader epoch up to `epoch` that wrote what is here, and where the next one began; null for an epoch that is
-   * newer than the leader's.
+   * Returns the highest leader epoch up to `epoch` that wrote a batch of this log, and the offset at which the next one began;
+   * null for an epoch newer than the leader's.
    */
   endOfEpoch(epoch: number, newest: number): DivergingEpoch | null {
     if (epoch > newest) return null
     const isLast = epoch === newest || (this.#batches.at(-1)?.leaderEpoch ?? -1) <= epoch
     const next = isLast ? this.#batches.length : this.#batches.findIndex(({ leaderEpoch }) => leaderEpoch > epoch)
     const last = epoch === newest ? undefined : this.#batches[next - 1]
-    // An epoch older than everything here is answered as it is.
+    // An epoch older than every batch is returned unchanged.
     return { epoch: last?.leaderEpoch ?? epoch, endOffset: this.#batches[next]?.baseOffset ?? this.#endOffset }
   }
 

@@ -72,7 +72,7 @@ export class ProducerStates {
     if (batch.isTransactional) entry.openSince ??= baseOffset
   }
 
-  /** Knows only what these batches of the log tell, oldest first. */
+  /** Rebuilds the state from the batches of the log, oldest first. */
   rebuild(batches: Iterable<RecordBatch>): void {
     this.#entries.clear()
     for (const batch of batches)

@@ -75,8 +75,8 @@ export interface SimCluster {
   moveLeader(topic: string, partition: number, node: number): void
   /**
    * Elects a leader that lacks everything from an offset on, down to the beginning of a batch: an unclean election, or the
-   * return of a lone replica that lost what it had not flushed. Confirmed records are gone, and
-   * others will take their offsets. Answers the new end of the log.
+   * return of a lone replica that lost what it had not flushed. Confirmed records are gone, and others will take their
+   * offsets. Returns the new end of the log.
    */
   electUnclean(topic: string, partition: number, offset: bigint): bigint
   /** Another node coordinates that group or transactional id from now on. */

@@ -68,7 +68,7 @@ export class Partition {
     this.#wake()
   }
 
-  /** Another leader, or the same one after a loss, has only the records below an offset. */
+  /** Makes another leader, or the same one after a loss, have only the records below an offset. */
   leadWithout(node: number, offset: bigint): void {
     this.#leader = node
     this.#leaderEpoch++

@@ -60,7 +60,7 @@ describe('an unclean election', () => {
     }))
 })
 
-describe('a fetch behind an unclean election', () => {
+describe('a fetch after an unclean election', () => {
   test('is out of range while the log has not come as far again, and reads other records then', () =>
     simulate(async (cluster) => {
       await filled(cluster, ['a'], ['b'], ['c'])
@@ -71,7 +71,7 @@ describe('a fetch behind an unclean election', () => {
       expect((await client.fetch('t', 0, 3n)).batches.map(({ values }) => values)).toEqual([['1:x', '2:y', '3:z']])
     }))
 
-  test('that names the epoch it fetched last is told what the logs share, whatever was written since', () =>
+  test('that names its last fetched epoch receives the end of the shared log, whatever was written since', () =>
     simulate(async (cluster) => {
       await filled(cluster, ['a'], ['b'], ['c'])
       cluster.electUnclean('t', 0, 1n)
@@ -95,7 +95,7 @@ describe('a fetch behind an unclean election', () => {
       expect(runtime.clock.monotonic() - from).toBeLessThan(1_000)
     }))
 
-  test('is told of an older epoch when nothing of the last one is left', () =>
+  test('receives an older epoch when nothing of the last one is left', () =>
     simulate(async (cluster) => {
       await filled(cluster, ['a'])
       cluster.electUnclean('t', 0, 5n) // Epoch 1, nothing lost.

@@ -23,8 +23,8 @@ const limitIdle = 'SET @waybill_wait_timeout = @@wait_timeout, SESSION wait_time
 const endIdle = 'SET SESSION wait_timeout = @waybill_wait_timeout'
 
 /**
- * A step waits for a locked row for a second, the shortest time there is, instead of the server's 50: others of its rows
- * could be changed meanwhile.
+ * A step waits one second for a locked row, the shortest time that the server supports, instead of its default of 50: the
+ * other rows of the step need not wait.
  */
 const limitLock = '@waybill_lock_timeout = @@innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = 1'
 const endLock = 'SESSION innodb_lock_wait_timeout = @waybill_lock_timeout'
@@ -49,9 +49,9 @@ export async function inTransaction<T>(connection: SqlConnection, step: () => Pr
 }
 
 /**
- * Resets the limits. A session that kept the idle limit would be closed inside the application's pool, so a statement that the
- * server rejects (killed by an operator, or timed out) is repeated. Committed work stays committed, so a failure here
- * is not reported; if the session is lost there is nothing to reset.
+ * Resets the limits. A session that kept the idle limit would be closed inside the application's pool, so a statement
+ * that the server rejects (killed by an operator, or timed out) is repeated. Committed work stays committed, so a failure
+ * here is not reported; if the session is lost there is nothing to reset.
  */
 async function resetLimits(connection: SqlConnection): Promise<void> {
   for (let tries = 1; tries <= mostTries; tries++) {
@@ -81,7 +81,7 @@ function isPassing(error: unknown): boolean {
   return answer?.server === 'MYSQL' && passing.has(answer.errno)
 }
 
-/** Reports a lock wait at once: what waits for the row is not the whole step. */
+/** Converts a lock timeout to a RowsLockedError, which is not repeated: the caller leaves out the locked rows. */
 export function rethrowLocked(error: unknown): never {
   const answer = serverAnswerOf(error)
   throw answer?.server === 'MYSQL' && answer.errno === lockWait ? new RowsLockedError(error) : error

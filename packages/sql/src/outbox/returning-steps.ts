@@ -97,8 +97,8 @@ function changeRows(context: StoreContext, change: RowChange, bindings: Bindings
 }
 
 /**
- * Limits how long this statement waits for locked rows, until it ends. Meanwhile it share-locks leases, whose renewal
- * must not wait for the server's limit: there is none by default. It is evaluated once, before any row.
+ * Limits the time that this statement waits for locked rows. It holds share locks on leases while it waits, and blocks
+ * their renewal; by default PostgreSQL has no limit. The condition is evaluated once, before any row.
  */
 const waitsShortly = "(SELECT set_config('lock_timeout', '200ms', true)) IS NOT NULL"
 

@@ -1,15 +1,15 @@
 import type { ColumnType } from '@waybill/core/internal'
 import type { SqlDialect } from '../database/sql-database.ts'
 
-/** How the values of a column travel: drivers agree on text and small integers alone. */
+/** Converts the values of a column for drivers, which agree only on text and small integers. */
 export interface ColumnCodec {
   /** The type of the column in the table; `isIndexed` bounds the length of a text. */
   readonly type: (isIndexed: boolean) => string
   /** The parameter type on PostgreSQL, which receives arrays. */
   readonly sent: string
-  /** The column's value from what was sent. */
+  /** Returns the expression that converts a sent value to that of the column. */
   readonly write: (sent: string) => string
-  /** The value to read from the column. */
+  /** Returns the expression that reads the column. */
   readonly read: (column: string) => string
   readonly encode: (value: unknown) => string | number | bigint | null
   readonly decode: (value: unknown) => unknown

@@ -4,9 +4,9 @@ import { run } from './executable.ts'
 import type { SystemUser } from './service-process.ts'
 
 /**
- * Returns the user to run a server as. A server never runs as root, which some refuse and which gives whoever can reach its
- * port the whole machine: root's server runs as the user of its package, or else as nobody. Undefined when this process
- * is not root: the server then runs as its own user.
+ * Returns the user to run a server as. A server never runs as root: some refuse to, and its port would give access to the
+ * whole machine. If this process is root, the server runs as the user of its package, or else as `nobody`. Otherwise it
+ * runs as the user of this process, and the result is undefined.
  */
 export async function serverUser(title: string, user: string): Promise<SystemUser | undefined> {
   if (process.getuid?.() !== 0) return undefined

@@ -37,7 +37,7 @@ export const cutMutants: readonly PlantedBug[] = [
   },
   {
     name: 'cut-not-committed',
-    breaks: 'The committed offset stays behind the end of a log that was cut.',
+    breaks: 'The committed offset stays past the end of a log that was cut.',
     file: laneWorker,
     find: '    this.#account.repeat() // The committed',
     replace: '    // The committed',

@@ -218,7 +218,7 @@ export class LaneWorker implements PartitionWorker {
   /** Starts the records that may start. */
   #pump(): void {
     const { slots } = this.#deps
-    this.#oversized.look()
+    this.#oversized.moveIfReady()
     while (this.#hasStartable()) {
       if (!slots.tryTake()) {
         slots.whenFree(this.#shell.wake)

@@ -1,8 +1,8 @@
 /**
- * Moves a batch that is too large to decompress to the dead letters, by reference. Its partition reads nothing behind it
- * meanwhile.
+ * Moves a batch that is too large to decompress to the dead letters, by reference. Its partition reads nothing after it
+ * until then.
  *
- *     FOUND ──every record before it is settled──▶ MOVING ──dead letter confirmed──▶ settled, read on behind it
+ *     FOUND ──every record before it is settled──▶ MOVING ──dead letter confirmed──▶ settled, reading continues after it
  *
  * The batch waits for those records because a commit could not hold so many offsets above an unsettled one.
  */
@@ -39,7 +39,7 @@ export class OversizedBatches {
   /** Notes the batch that the partition has reached. All records before it were accepted. */
   found(error: OversizedBatchError): void {
     this.#found = error
-    this.look()
+    this.moveIfReady()
   }
 
   /** Forgets the batch of a log that was cut. */
@@ -47,8 +47,8 @@ export class OversizedBatches {
     this.#found = undefined
   }
 
-  /** Moves the batch if its turn has come. Called whenever a record may be settled. */
-  look(): void {
+  /** Moves the batch once every record before it is settled. Called whenever a record may be settled. */
+  moveIfReady(): void {
     const { scope, pauses } = this.#shell
     if (this.#found === undefined || this.#isMoving || !scope.isRunning || pauses.isHalted) return
     if (this.#account.hasNoUnsettled) void this.#move(this.#found)

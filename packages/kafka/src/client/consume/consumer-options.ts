@@ -93,7 +93,7 @@ export interface ConsumerOptions {
   onPositionLost?(loss: PositionLoss): void
   /**
    * Called once per failure when a partition cannot be read, for example unauthorized, corrupt or oversized. The records
-   * before it were handed out by earlier polls. Reading is retried while it is owned.
+   * before it were returned by earlier polls. Reading is retried while it is owned.
    */
   onPartitionFailed?(partition: TopicPartition, error: Error): void
   /**

@@ -105,8 +105,8 @@ export class FeedOpener {
   }
 
   /**
-   * Returns the offset to continue at after a lost position; null when the policy is ERROR. A log that was cut is read
-   * from there on, whatever else the policy is: what is before was read. @throws KafkaError
+   * Returns the offset to continue at after a lost position; null when the policy is ERROR. A log that was cut is
+   * read from the cut, whatever the policy: records before it were read. @throws KafkaError
    */
   async newPosition(partition: TopicPartition, isCompanion: boolean, cutAt?: bigint): Promise<bigint | null> {
     const end = this.#policyOf(isCompanion)

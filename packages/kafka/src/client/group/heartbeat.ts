@@ -122,7 +122,7 @@ export class Heartbeat {
   async #beatOf(timer: Disposable): Promise<void> {
     const answer = await this.beat()
     if (this.#timer === undefined) return
-    // Otherwise the next generation has begun meanwhile and has armed a heartbeat of its own.
+    // Otherwise the next generation has begun and has armed its own heartbeat.
     if (this.#timer === timer) this.#armNext(answer)
     if (answer === 'REBALANCE' || answer === 'LOST' || answer === 'FENCED') this.#owner.verdict(answer)
   }

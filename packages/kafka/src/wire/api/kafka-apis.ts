@@ -183,7 +183,7 @@ export interface FetchRequest {
   }[]
   readonly forgottenTopics: readonly { readonly topicId: string; readonly partitions: readonly number[] }[]
 }
-/** The last leader epoch that two logs share, and the offset behind its last record in the leader's log. */
+/** The last leader epoch that two logs share, and the offset after its last record in the leader's log. */
 export interface DivergingEpoch {
   readonly epoch: number
   readonly endOffset: bigint

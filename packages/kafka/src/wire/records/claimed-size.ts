@@ -1,6 +1,6 @@
 /**
- * Reads how large packed records say they are, without decompressing them: a few kilobytes can stand for gigabytes, and
- * the size decides how they are decompressed, or that they are not.
+ * Reads the size that packed records claim, without decompressing them: a few kilobytes can stand for gigabytes, and the
+ * size decides whether and how they are decompressed.
  */
 
 import type { Buffer } from 'node:buffer'
@@ -22,7 +22,7 @@ export function claimedSize(compression: Compression, packed: Buffer): ClaimedSi
       case 'NONE':
         return exactly(packed.length)
       case 'GZIP':
-        // Of the last member, modulo 2^32. The decompressor checks it at the end, and limits hold whatever it says.
+        // Of the last member, modulo 2^32. The decompressor checks it at the end, and limits hold whatever it is.
         return exactly(packed.length < 4 ? 0 : packed.readUInt32LE(packed.length - 4))
       case 'SNAPPY':
         return exactly(sizeOfSnappy(packed))

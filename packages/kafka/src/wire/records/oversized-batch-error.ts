@@ -4,7 +4,7 @@ import { WaybillError } from '@waybill/core'
 export interface OversizedBatch {
   readonly topic: string
   readonly partition: number
-  /** The first of its offsets that was not handed out. */
+  /** The first of its offsets that was not delivered. */
   readonly firstOffset: bigint
   readonly lastOffset: bigint
   /** The size of its records, or a lower bound. */
@@ -29,7 +29,7 @@ export class OversizedBatchError extends WaybillError {
         `decompresses to ${size}: more than maxBatchBytes (${maxBatchBytes}).`,
       {
         impact: 'None of these records was delivered, and the position did not move.',
-        hint: 'Raise maxBatchBytes if there is memory for it, or continue behind the batch.',
+        hint: 'Raise maxBatchBytes if there is memory for it, or seek past the batch.',
       },
     )
     this.batch = Object.freeze({ ...batch })

@@ -34,7 +34,7 @@ export class RecordCursor {
     this.#range = range
   }
 
-  /** Records behind the cursor. */
+  /** The number of records read. */
   get passed(): number {
     return this.#index
   }
@@ -44,12 +44,12 @@ export class RecordCursor {
     return Math.max(this.#lastDelta + 1, this.#range.firstDelta)
   }
 
-  /** True behind the last record. */
+  /** True after the last record. */
   get isDone(): boolean {
     return this.#index === this.#range.recordCount
   }
 
-  /** True when the next record is in a slice to come. */
+  /** True when the next record is in a later slice. */
   get isDry(): boolean {
     return this.#at === this.#body.length && !this.isDone
   }

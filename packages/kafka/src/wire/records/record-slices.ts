@@ -6,7 +6,7 @@ import { afterVarint, varintAt } from './varint.ts'
 
 /**
  * Yields slices of at least one whole record. Most are parts of their chunk, without a copy; a record that lies across
- * chunks is put together in a slice of its own, whatever its size. Bytes behind the last whole record are dropped.
+ * chunks is put together in a slice of its own, whatever its size. Bytes after the last whole record are dropped.
  */
 export async function* recordSlices(chunks: AsyncIterable<Buffer>, limits: SliceLimits): AsyncGenerator<Buffer> {
   const cutter = new RecordCutter(limits)

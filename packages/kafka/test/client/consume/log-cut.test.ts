@@ -53,7 +53,7 @@ test.each<StartFrom>(['EARLIEST', 'LATEST'])(
     ),
 )
 
-test('a cut behind what was handed out loses no position, and what was fetched ahead is fetched again', () =>
+test('a cut above the position does not move it, and records that were fetched ahead are fetched again', () =>
   simRun(
     async (run) => {
       const { read, losses, consumer } = await reading(run, ['a'])
@@ -70,7 +70,7 @@ test('a cut behind what was handed out loses no position, and what was fetched a
     { brokers: 3 },
   ))
 
-test('a second cut is found out, also behind a seek back and before anything was written', () =>
+test('a second cut is detected, also after a seek back and before anything was written', () =>
   simRun(
     async (run) => {
       const { read, losses, consumer } = await reading(run, ['a', 'b', 'c', 'd'])

@@ -2,21 +2,21 @@ import type { Timers } from '@waybill/core'
 import { callWithin } from './handler-timeout.ts'
 
 /** The time that the preparation of a batch may take: as long as a call. */
-export interface LookLimit {
+export interface PreparationLimit {
   readonly handlerTimeoutMs: number | false
   readonly timers: Timers
 }
 
 /**
- * Waits until `look` resolves, its time is over, or `over` aborts. The caller uses the results so far; records without one
- * are delivered alone, where a failure of the preparation is an attempt. `look` must not reject.
+ * Waits until `prepare` resolves, its time is over, or `over` aborts. The caller uses the results so far; records without one
+ * are delivered alone, where a failure of the preparation is an attempt. `prepare` must not reject.
  */
-export async function lookInTime(
-  look: (signal: AbortSignal) => Promise<unknown>,
-  { handlerTimeoutMs, timers }: LookLimit,
+export async function prepareBatchInTime(
+  prepare: (signal: AbortSignal) => Promise<unknown>,
+  { handlerTimeoutMs, timers }: PreparationLimit,
   over: AbortSignal,
 ): Promise<void> {
-  const ask = (signal: AbortSignal): Promise<void> => untilAborted(signal, look(signal))
+  const ask = (signal: AbortSignal): Promise<void> => untilAborted(signal, prepare(signal))
   if (handlerTimeoutMs === false) await ask(over)
   else await callWithin(timers, handlerTimeoutMs, over, ask).catch(() => {})
 }
