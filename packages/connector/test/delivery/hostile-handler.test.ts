@@ -102,7 +102,7 @@ describe('a handler that ends too late', () => {
 })
 
 /** A value that throws at every attempt to read it. */
-const unreadable = new Proxy(Object.freeze({}), {
+const unreadable: unknown = new Proxy(Object.freeze({}), {
   get: () => {
     throw new Error('trap')
   },
