@@ -11,7 +11,7 @@ import { requireStart } from '../handlers/require-start.ts'
 import { poisonOf } from '../handlers/value-decoder.ts'
 import { ValueRecord } from '../handlers/value-record.ts'
 import type { DeserializationError } from '../records/record-errors.ts'
-import { type PreparationLimit, prepareBatchInTime } from './prepare-batch-in-time.ts'
+import { type PreparationLimit, resolveInTime } from './resolve-in-time.ts'
 
 /** The failure of a record before the call. UNKNOWN: the decoder was unavailable, or did not answer in time. */
 export type Undecoded = DeserializationError | 'UNKNOWN'
@@ -41,7 +41,7 @@ export class BatchDecoding {
       const decoding = this.#decodeOne(record, failed)
       if (decoding !== undefined) later.push(decoding)
     }
-    if (later.length > 0) await prepareBatchInTime(() => Promise.all(later), this.#limit, over)
+    if (later.length > 0) await resolveInTime(() => Promise.all(later), this.#limit, over)
     return failed.size === 0 ? none : new Map(failed) // Late answers change nothing.
   }
 

@@ -10,8 +10,8 @@ import type { RecordContext } from '../handlers/delivery-context.ts'
 import { requireTime } from '../handlers/require-start.ts'
 import type { MarkKeys } from './deduplication-key.ts'
 import { HandlerTimeoutError } from './handler-timeout.ts'
-import { type PreparationLimit, prepareBatchInTime } from './prepare-batch-in-time.ts'
 import type { RecordMarks } from './record-marks.ts'
+import { type PreparationLimit, resolveInTime } from './resolve-in-time.ts'
 
 /**
  * The result of a lookup before the call. UNKNOWN: the store did not answer, the record has no key, or an earlier record
@@ -50,7 +50,7 @@ export class StoredRepeats implements BatchRepeats {
   ): Promise<ReadonlyMap<KafkaRecord, Repeat>> {
     const found = new Map<KafkaRecord, Repeat>(records.map((record) => [record, 'UNKNOWN']))
     if (over.aborted) return found
-    await prepareBatchInTime((signal) => this.#lookForAll(records, found, signal), this.#limit, over)
+    await resolveInTime((signal) => this.#lookForAll(records, found, signal), this.#limit, over)
     return new Map(found) // Late answers change nothing.
   }
 

@@ -16,8 +16,8 @@ import type { ReadRecord } from '../records/read-record.ts'
 import { isForeign } from './decode.ts'
 import type { DeliveryDeps } from './delivery-deps.ts'
 import type { DeliveryScope } from './delivery-scope.ts'
-import { lookInTime } from './look-in-time.ts'
 import { cancelled, foreign, type Outcome } from './outcome.ts'
+import { resolveInTime } from './resolve-in-time.ts'
 import type { Work } from './work.ts'
 
 /** Longer than the election of a leader takes. */
@@ -41,7 +41,11 @@ export async function verifyReplay(
   let reason = 'its headers name no earlier record of its partition'
   if (at !== undefined) {
     const reading = new Reading(at, readRecord, runtime.timers)
-    await lookInTime((signal) => reading.read(signal), { handlerTimeoutMs: limitMs, timers: runtime.timers }, retrying)
+    await resolveInTime(
+      (signal) => reading.read(signal),
+      { handlerTimeoutMs: limitMs, timers: runtime.timers },
+      retrying,
+    )
     if (reading.isRead && compareWithOriginal(record, reading.found) === 'COPY') return foreign
     if (retrying.aborted) return cancelled
     reason = reading.result

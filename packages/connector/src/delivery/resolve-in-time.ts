@@ -11,7 +11,7 @@ export interface PreparationLimit {
  * Waits until `prepare` resolves, its time is over, or `over` aborts. The caller uses the results so far; records without one
  * are delivered alone, where a failure of the preparation is an attempt. `prepare` must not reject.
  */
-export async function prepareBatchInTime(
+export async function resolveInTime(
   prepare: (signal: AbortSignal) => Promise<unknown>,
   { handlerTimeoutMs, timers }: PreparationLimit,
   over: AbortSignal,
