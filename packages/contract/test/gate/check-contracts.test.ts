@@ -52,7 +52,7 @@ describe('contract files', () => {
     const list = spelled({ type: ['null', 'string'], minLength: 1 }, ['a', 'b'])
     const union = spelled({ anyOf: [{ type: 'string', minLength: 1 }, { type: 'null' }] }, ['b', 'a'])
     const texts = [list, union].map((schema) => {
-      const json = fromJsonSchema(schema as Record<string, unknown>, new Ajv2020({ strict: false }))
+      const json = fromJsonSchema(schema, new Ajv2020({ strict: false }))
       return contractsOf(defineEvents({ E: { topic: 't', schema: json, key: () => null } })).map(contractText)
     })
     expect(texts[0]).toEqual(texts[1])
