@@ -27,7 +27,7 @@ function order(version: number, ...values: [string, ...string[]]): ContractFile 
   return contract
 }
 
-function spelled(a: object, required: readonly string[]): object {
+function spelled(a: object, required: readonly string[]): Record<string, unknown> {
   return { type: 'object', properties: { a }, required }
 }
 
