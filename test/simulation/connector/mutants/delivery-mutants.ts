@@ -76,13 +76,6 @@ export const deliveryMutants: readonly PlantedBug[] = [
     replace: '',
   },
   {
-    name: 'made-call-refused',
-    breaks: 'A call that was running when the circuit opened counts as one that was not made.',
-    file: 'packages/core/src/retry/retry.ts',
-    find: 'const refusal = made === undefined ? beforeAttempt?.(attempt) : undefined',
-    replace: 'const refusal = beforeAttempt?.(attempt)',
-  },
-  {
     name: 'keys-side-by-side',
     breaks: 'Records of one key run concurrently.',
     file: `${connector}/partition/lanes/lanes.ts`,

@@ -35,13 +35,6 @@ export const waitingMutants: readonly PlantedBug[] = [
     replace: "else if (read.kind === 'REPLAY') folding.settle(read.at, 'SKIPPED')",
   },
   {
-    name: 'replay-admitted-and-left-lying',
-    breaks: 'A replay that becomes runnable when the source has passed its original waits for an unrelated event.',
-    file: waitingLog,
-    find: '    if (this.#book.size !== size || this.#book.kept !== kept) this.#deps.changed()\n',
-    replace: '    if (size < 0 && kept < 0) this.#deps.changed()\n',
-  },
-  {
     name: 'release-forgotten-before-the-death',
     breaks: 'A release that comes before the death of its record is settled at once.',
     file: waitingBook,
@@ -59,11 +52,11 @@ export const waitingMutants: readonly PlantedBug[] = [
     name: 'key-not-blocked',
     breaks: 'Records overtake one of their key that waits for its next attempt.',
     file: keyChains,
-    find: `  if (head !== undefined && next !== undefined) return { kind: 'HOLD', lane: id, work: next }
+    find: `  if (head !== undefined && next !== undefined && !isUnverified(next)) return { kind: 'HOLD', lane: id, work: next }
 `,
     replace: `  if (head !== undefined && next !== undefined && running === 'NOTHING' && head.dueAt > now)
     return { kind: 'RUN', lane: id, work: next, entry: undefined }
-  if (head !== undefined && next !== undefined) return { kind: 'HOLD', lane: id, work: next }
+  if (head !== undefined && next !== undefined && !isUnverified(next)) return { kind: 'HOLD', lane: id, work: next }
 `,
   },
   {
