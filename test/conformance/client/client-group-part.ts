@@ -139,7 +139,7 @@ function commitTests({ test }: KafkaSuite<ClientScene>): void {
     const [record] = first.records
     await first.consumer.commit([{ topic, partition: 0, offset: 2n, epoch: record?.epoch ?? -1, metadata: 'note' }])
     const partitions = [{ topic, partition: 0 }]
-    const committed = [{ topic, partition: 0, offset: 2n, metadata: 'note' }]
+    const committed = [{ topic, partition: 0, offset: 2n, leaderEpoch: 0, metadata: 'note' }]
     assert.deepEqual(await first.consumer.committed(partitions), committed)
     const [lag] = await scene.kafka.admin.groupOffsets(options.groupId, partitions)
     assert.deepEqual(lag?.outcome === 'DONE' && [lag.committed, lag.end, lag.lag], [2n, 3n, 1n])

@@ -54,7 +54,7 @@ export async function drawHistory(random: Random): Promise<History> {
     new Map<string, 'FIRST' | 'LATER'>(),
     new Map<string, number>(),
   ]
-  for (let count = 120 + draw(80); count > 0; count--) {
+  for (let count = 320 + draw(80); count > 0; count--) {
     const account = keys[draw(keys.length)] ?? 'k0'
     const version = (last.get(account) ?? 0) + 1
     last.set(account, version)

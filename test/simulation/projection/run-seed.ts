@@ -50,7 +50,7 @@ export const runProjectionSeed: Simulation['run'] = async (seed, { trace } = {})
   const consume = async (): Promise<void> => {
     let projector = createProjector(projection, { store, runtime: runtimeWith({ logger: noopLogger }) })
     for (let committed = 0; committed < history.records.length; ) {
-      const batch = history.records.slice(committed, committed + 1 + draw(8))
+      const batch = history.records.slice(committed, committed + 1 + draw(3))
       try {
         await deliver(projector, batch)
         committed += batch.length

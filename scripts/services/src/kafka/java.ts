@@ -7,13 +7,13 @@ import { ServiceError } from '../service.ts'
 const oldestJava = 17
 const howToInstall = 'Install a Java runtime of version 17 or later (Debian: apt-get install openjdk-17-jre-headless).'
 
-/** Returns the Java of JAVA_HOME, or of the PATH. Throws when none can run Kafka, as this user. */
-export async function findJava(user?: SystemUser): Promise<string> {
+/** Returns the Java of JAVA_HOME, or of the PATH. Throws when there is none, or when none can run Kafka as this user. */
+export async function findJava(userOf: () => Promise<SystemUser | undefined> = async () => undefined): Promise<string> {
   const home = process.env['JAVA_HOME']
   const ofHome = home === undefined || home === '' ? undefined : join(home, 'bin', 'java')
   const java = ofHome !== undefined && (await canExecute(ofHome)) ? ofHome : await findExecutable('java')
   if (java === undefined) throw new ServiceError('Kafka needs Java, and there is none on this machine.', howToInstall)
-  const version = majorVersionOf(await run(java, ['-version'], { folder: '/', ...asUser(user) }))
+  const version = majorVersionOf(await run(java, ['-version'], { folder: '/', ...asUser(await userOf()) }))
   if (version < oldestJava) throw new ServiceError(`Kafka needs Java 17 or later; ${java} is ${version}.`, howToInstall)
   return java
 }

@@ -13,6 +13,7 @@ import { type Answer, obstacleTo, reasonOf, ServiceError } from '../service.ts'
 import { type Launch, type LaunchRequest, probeTimeoutMs, type ServiceKind } from './service-kind.ts'
 
 const title = 'Apache Kafka'
+const kafkaUser = () => serverUser(title, 'kafka')
 
 /** Apache Kafka from its Maven artifacts, on the machine's own Java. */
 export const kafka: ServiceKind = {
@@ -22,7 +23,7 @@ export const kafka: ServiceKind = {
   urlAt: (port) => `${loopback}:${port}`,
   probe: probeBootstrap,
   async findObstacle() {
-    const noJava = await obstacleTo(async () => findJava(await serverUser(title, 'kafka')))
+    const noJava = await obstacleTo(() => findJava(kafkaUser))
     if (noJava !== undefined) return noJava
     return (await hasJars())
       ? undefined
@@ -56,8 +57,8 @@ async function probeBroker(address: string): Promise<Answer> {
 
 async function prepare(request: LaunchRequest): Promise<Launch> {
   const { folder, brokers, progress } = request
-  const user = await serverUser(title, 'kafka')
-  const java = await findJava(user)
+  const java = await findJava(kafkaUser)
+  const user = await kafkaUser()
   const jars = await provideJars(progress)
   await handOver(folder, user)
   const classPath = join(user === undefined ? jars : await linkJars(jars, join(folder, 'jars')), '*')
