@@ -96,6 +96,8 @@ describe('header names', () => {
         'x-eventbus-dlt-timestamp',
         'x-eventbus-dlt-format',
         'x-eventbus-dlt-parked',
+        'x-eventbus-dlt-batch-last-offset',
+        'x-eventbus-dlt-batch-bytes',
         'x-eventbus-last-exception-class',
         'x-eventbus-last-exception-message',
         'x-eventbus-last-exception-stacktrace',

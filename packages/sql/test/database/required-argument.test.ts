@@ -28,6 +28,7 @@ describe('what is no database, pool or the like', () => {
       'createIdempotencyStore',
       'createInbox',
       'createOutboxStore',
+      'createProjectionStore',
       'fromDrizzle',
       'fromKnex',
       'fromKysely',
