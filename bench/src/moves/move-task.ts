@@ -1,4 +1,4 @@
-/** What a contestant of the moves benchmark does: a full group, which one more member joins and leaves again and again. */
+/** The task of a contestant: one more member joins a full group and leaves it, again and again. */
 export interface MoveTask {
   readonly topic: string
   /** Members of the group with the newcomer. */

@@ -80,7 +80,7 @@ describe('a partition that moves to another member', () => {
     const { ownerlessMs, beats } = await move({ members: 20 })
     expect(ownerlessMs).toHaveLength(1)
     expect(ownerlessMs[0]).toBeLessThan(intervalMs / 20)
-    // Two generations, the first of which nobody sees for up to an interval.
+    // Two generations, the first of which no member sees for up to an interval.
     expect(beats).toBeLessThan(20 * 8)
   })
 
