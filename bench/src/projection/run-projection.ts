@@ -1,7 +1,7 @@
 /** Events per second into a read model on PostgreSQL, beside the same work by hand. */
 
 import assert from 'node:assert/strict'
-import { noopLogger, runtimeWith } from '@waybill/core'
+import { applicationOperator, noopLogger, runtimeWith } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import { createProjector, createRebuild } from '@waybill/projection'
 import { createProjectionStore, fromPg } from '@waybill/sql'
@@ -77,7 +77,7 @@ async function run(contestant: Contestant, tables: LedgerTables, all: readonly K
         kafka: logOf(records, rebuildBatch),
         workers: 1,
         runtime,
-      }).run());
+      }).run(applicationOperator()));
       break
     case 'HAND_1':
     case 'HAND_500':

@@ -16,6 +16,7 @@ export {
   RevisionMismatchError,
   VersionGapError,
 } from './definition/projection-errors.ts'
+export type { ProjectionOperation } from './definition/projection-operation.ts'
 export {
   createMemoryProjectionStore,
   type MemoryProjectionOptions,
@@ -29,8 +30,9 @@ export {
   type ReleasePreview,
 } from './quarantine/create-quarantine.ts'
 export { type DeadEvent, deadEvents } from './quarantine/dead-events.ts'
-export { createRebuild, type Rebuild, type RebuildStatus } from './rebuild/create-rebuild.ts'
+export { createRebuild, type Rebuild } from './rebuild/create-rebuild.ts'
 export type { RebuildOptions } from './rebuild/rebuild-options.ts'
 export type { EventHistory, HistoricalEvent } from './rebuild/rebuild-source.ts'
+export type { RebuildStatus } from './rebuild/table-rebuild.ts'
 export type { RowDifference, Verification } from './rebuild/verify-build.ts'
 export { type ProjectionSpec, type SpecEvent, specOf } from './spec/spec-of.ts'

@@ -8,10 +8,25 @@
  * A release locks the key and its row: a live event of the key waits for it, and is applied after it.
  */
 
-import { type Logger, type Runtime, type Schemas, StateError, systemRuntime } from '@waybill/core'
-import type { ProjectionStore, QuarantinedKey, StoredRow } from '@waybill/core/internal'
-import { hasMethods, instance, integer, optional, resolveOptions, text } from '@waybill/core/option'
+import {
+  type AdministrationOptions,
+  type OperatorIdentity,
+  type Runtime,
+  type Schemas,
+  StateError,
+} from '@waybill/core'
+import {
+  AuditedOperations,
+  administrationRule,
+  type ProjectionBuild,
+  type ProjectionStore,
+  type QuarantinedKey,
+  runtimeRule,
+  type StoredRow,
+} from '@waybill/core/internal'
+import { hasMethods, instance, integer, optional, type Resolved, resolveOptions, text } from '@waybill/core/option'
 import type { Projection } from '../definition/projection.ts'
+import type { ProjectionOperation } from '../definition/projection-operation.ts'
 import { checkState } from '../fold/check-state.ts'
 import { absentRow, foldBatch } from '../fold/fold-batch.ts'
 import { storableState } from '../fold/storable-state.ts'
@@ -23,6 +38,11 @@ import type { DeadEvent } from './dead-events.ts'
 export interface QuarantineOptions {
   /** The store of the projector. */
   readonly store: ProjectionStore
+  /**
+   * Permissions and audit log of operators.
+   * @defaultValue only the program itself, `applicationOperator()`; lines on standard error, whatever the log level
+   */
+  readonly administration?: AdministrationOptions<ProjectionOperation> | undefined
   /** @defaultValue the system's */
   readonly runtime?: Runtime | undefined
 }
@@ -46,11 +66,14 @@ export interface ReleasePreview {
   readonly isReady: boolean
 }
 
-/** Lists and releases the quarantined keys of the live table of a projection. */
+/**
+ * Lists and releases the quarantined keys of the live table of a projection. Each call rejects with OperationForbiddenError
+ * if the operator lacks the permission, and with AuditUnwritableError if its request cannot be written to the audit log.
+ */
 export interface ProjectionQuarantine<State> {
-  list(page?: QuarantinePage): Promise<readonly QuarantinedKey[]>
+  list(page: QuarantinePage, operator: OperatorIdentity): Promise<readonly QuarantinedKey[]>
   /** Returns the effect that a release would have. Changes nothing. */
-  preview(key: string, events: AsyncIterable<DeadEvent>): Promise<ReleasePreview>
+  preview(key: string, events: AsyncIterable<DeadEvent>, operator: OperatorIdentity): Promise<ReleasePreview>
   /**
    * Applies the missing events of a key in the order of their versions, whatever their order in `events`, and releases it.
    * Events of other keys and repeats are passed over. Dead letters are an iterable of events: see {@link deadEvents}.
@@ -58,9 +81,9 @@ export interface ProjectionQuarantine<State> {
    * @returns the version of its row
    * @throws StateError if the key is not quarantined or a version is missing, FoldFailedError if a fold still throws
    */
-  release(key: string, events: AsyncIterable<DeadEvent>): Promise<number>
+  release(key: string, events: AsyncIterable<DeadEvent>, operator: OperatorIdentity): Promise<number>
   /**
-   * Releases a key whose events are lost permanently: its row becomes the given one. It is logged with the reason.
+   * Releases a key whose events are lost permanently: its row becomes the given one.
    *
    * @param state - undefined deletes the row
    * @throws StateError if the key is not quarantined, or the version is lower than that of its row
@@ -68,6 +91,7 @@ export interface ProjectionQuarantine<State> {
   accept(
     key: string,
     row: { readonly version: number; readonly state: State | undefined; readonly reason: string },
+    operator: OperatorIdentity,
   ): Promise<void>
 }
 
@@ -76,16 +100,52 @@ export function createQuarantine<S extends Schemas, State>(
   projection: Projection<S, State>,
   options: QuarantineOptions,
 ): ProjectionQuarantine<State> {
-  const { store, runtime } = resolveOptions('createQuarantine', optionRules, options)
-  return new StoreQuarantine(projection as unknown as Projection<Schemas, unknown>, store, runtime.logger)
+  const { store, administration, runtime } = resolveOptions('createQuarantine', optionRules, options)
+  const inner = new StoreQuarantine<State>(projection as unknown as Projection<Schemas, unknown>, store)
+  // A key belongs to all nodes.
+  const audited = new AuditedOperations<ProjectionOperation>(runtime, 'FLEET', administration)
+  const asked = (operation: ProjectionOperation, request: object, operator: OperatorIdentity) => {
+    return { operation, target: projection.name, request, operator }
+  }
+  return {
+    async list(given, operator) {
+      const page = resolveOptions('list()', pageRules, given)
+      const reading = asked('READ_QUARANTINE', page, operator)
+      return audited.run(
+        reading,
+        () => inner.list(page),
+        (keys) => ({ read: keys.length }),
+      )
+    },
+    preview: (key, events, operator) =>
+      audited.run(
+        asked('READ_QUARANTINE', { key }, operator),
+        () => inner.preview(key, events),
+        ({ missing, isReady }) => ({ missing: missing.length, isReady }),
+      ),
+    release: (key, events, operator) =>
+      audited.run(
+        asked('RELEASE_KEY', { key }, operator),
+        () => inner.release(key, events),
+        (version) => ({ version }),
+      ),
+    async accept(key, row, operator) {
+      const { version, reason } = row
+      // Without the state: it may hold what does not belong into a log.
+      const request = { key, version, reason, isDeleted: row.state === undefined }
+      await audited.run(
+        asked('ACCEPT_ROW', request, operator),
+        () => inner.accept(key, row),
+        (before) => ({ before }),
+      )
+    },
+  }
 }
 
 const optionRules = {
   store: instance<ProjectionStore>('a store of projections', (value) => hasMethods(value, 'transaction', 'read')),
-  runtime: instance<Runtime>('a runtime', (value) => typeof value === 'object' && value !== null, {
-    default: systemRuntime,
-    because: 'only tests replace it',
-  }),
+  administration: administrationRule,
+  runtime: runtimeRule,
 }
 
 const pageRules = {
@@ -93,19 +153,17 @@ const pageRules = {
   limit: integer({ default: 100, min: 1, max: 10_000, because: 'a page is read by people' }),
 }
 
-class StoreQuarantine<State> implements ProjectionQuarantine<State> {
+/** The quarantine in a store. Its caller asks for permissions and writes the audit log. */
+class StoreQuarantine<State> {
   readonly #projection: Projection<Schemas, unknown>
   readonly #store: ProjectionStore
-  readonly #logger: Logger
 
-  constructor(projection: Projection<Schemas, unknown>, store: ProjectionStore, logger: Logger) {
+  constructor(projection: Projection<Schemas, unknown>, store: ProjectionStore) {
     this.#projection = projection
     this.#store = store
-    this.#logger = logger
   }
 
-  async list(page: QuarantinePage = {}): Promise<readonly QuarantinedKey[]> {
-    const { after, limit } = resolveOptions('list', pageRules, page)
+  async list({ after, limit }: Resolved<typeof pageRules>): Promise<readonly QuarantinedKey[]> {
     const live = await this.#live()
     return this.#store.quarantined(live.build, { after: after ?? null, limit })
   }
@@ -125,33 +183,28 @@ class StoreQuarantine<State> implements ProjectionQuarantine<State> {
     if (before === undefined) throw this.#notQuarantined(key)
     // Read before the transaction: a dead letter topic may be long.
     const found = await collectVersions(this.#projection, before, events)
-    const row = await this.#store.transaction(async (tx) => {
+    return this.#store.transaction(async (tx) => {
       const builds = await tx.lock(live.build.projection, 'SHARED')
       const entry = await tx.lockQuarantined(live.build, key)
-      const isLive = builds.some(({ number, state }) => number === live.build.number && state === 'LIVE')
-      if (entry === undefined || !isLive) throw this.#notQuarantined(key)
+      if (entry === undefined || !isLive(builds, live)) throw this.#notQuarantined(key)
       const [stored = absentRow(key)] = await tx.readLocked(live.table, [key])
       const released = this.#fold(stored, entry, found)
       await tx.restore(live.table, released)
-      return released
+      return released.version
     })
-    this.#logger.info({ projection: this.#projection.name, key, version: row.version }, 'Key released')
-    return row.version
   }
 
+  /** Returns the version of the row before. */
   async accept(
     key: string,
-    {
-      version,
-      state,
-      reason,
-    }: { readonly version: number; readonly state: State | undefined; readonly reason: string },
-  ): Promise<void> {
+    { version, state }: { readonly version: number; readonly state: State | undefined },
+  ): Promise<number> {
     const live = await this.#live()
     const row: StoredRow = { key, version, state: this.#checked(key, state), isQuarantined: false }
-    await this.#store.transaction(async (tx) => {
-      await tx.lock(live.build.projection, 'SHARED')
-      if ((await tx.lockQuarantined(live.build, key)) === undefined) throw this.#notQuarantined(key)
+    return this.#store.transaction(async (tx) => {
+      const builds = await tx.lock(live.build.projection, 'SHARED')
+      const entry = await tx.lockQuarantined(live.build, key)
+      if (entry === undefined || !isLive(builds, live)) throw this.#notQuarantined(key)
       const [stored = absentRow(key)] = await tx.readLocked(live.table, [key])
       if (!Number.isSafeInteger(version) || version < stored.version)
         throw new StateError(
@@ -161,8 +214,8 @@ class StoreQuarantine<State> implements ProjectionQuarantine<State> {
           },
         )
       await tx.restore(live.table, row)
+      return stored.version
     })
-    this.#logger.warn({ projection: this.#projection.name, key, version, reason }, 'Row accepted')
   }
 
   /** Applies the events in the order of their versions to a row that is locked. */
@@ -201,4 +254,8 @@ class StoreQuarantine<State> implements ProjectionQuarantine<State> {
       impact: 'Nothing was changed.',
     })
   }
+}
+
+function isLive(builds: readonly ProjectionBuild[], { build }: KnownBuild): boolean {
+  return builds.some(({ number, state }) => number === build.number && state === 'LIVE')
 }

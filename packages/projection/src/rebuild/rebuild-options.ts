@@ -1,5 +1,5 @@
-import { type Runtime, systemRuntime } from '@waybill/core'
-import type { ProjectionStore } from '@waybill/core/internal'
+import { type AdministrationOptions, type Runtime } from '@waybill/core'
+import { administrationRule, type ProjectionStore, runtimeRule } from '@waybill/core/internal'
 import {
   boolean,
   func,
@@ -13,6 +13,7 @@ import {
   resolveOptions,
 } from '@waybill/core/option'
 import type { KafkaClient } from '@waybill/kafka'
+import type { ProjectionOperation } from '../definition/projection-operation.ts'
 import type { EventHistory, RebuildSource } from './rebuild-source.ts'
 
 /** Options of {@link createRebuild}. */
@@ -45,6 +46,11 @@ export interface RebuildOptions {
   readonly switch?: 'WHEN_READY' | 'BY_HAND' | undefined
   /** Builds another table although the live one has this revision: after a repair of its events. @defaultValue false */
   readonly again?: boolean | undefined
+  /**
+   * Permissions and audit log of operators.
+   * @defaultValue only the program itself, `applicationOperator()`; lines on standard error, whatever the log level
+   */
+  readonly administration?: AdministrationOptions<ProjectionOperation> | undefined
   /** @defaultValue the system's */
   readonly runtime?: Runtime | undefined
 }
@@ -61,6 +67,7 @@ export interface ResolvedRebuildOptions {
   readonly maxQuarantined: number
   readonly switch: 'WHEN_READY' | 'BY_HAND'
   readonly again: boolean
+  readonly administration: AdministrationOptions<ProjectionOperation>
   readonly runtime: Runtime
 }
 
@@ -85,10 +92,8 @@ const rules: { readonly [K in keyof ResolvedRebuildOptions]: Rule<ResolvedRebuil
   maxQuarantined: integer({ default: 0, min: 0, because: 'a missing event is not expected' }),
   switch: oneOf(['WHEN_READY', 'BY_HAND'], { default: 'BY_HAND', because: 'readers see the new table at once' }),
   again: boolean({ default: false, because: 'a program that is started again should not rebuild again' }),
-  runtime: instance<Runtime>('a runtime', (value) => typeof value === 'object' && value !== null, {
-    default: systemRuntime,
-    because: 'only tests replace it',
-  }),
+  administration: administrationRule,
+  runtime: runtimeRule,
 }
 
 /** @throws OptionsError with all violations */

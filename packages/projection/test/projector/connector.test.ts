@@ -57,12 +57,16 @@ test('a projection behind a connector blocks while its store fails, quarantines 
     await eventually(() => expect(store.find('account_balance', 'b')).toEqual({ ...open, balance: '7' }))
     expect(failures).toBe(0)
     const quarantine = createQuarantine(balances, { store, runtime })
-    await eventually(async () => expect(await quarantine.list()).toMatchObject([{ key: 'a', expected: 3, last: 5 }]))
+    await eventually(async () =>
+      expect(await quarantine.list({}, operator)).toMatchObject([{ key: 'a', expected: 3, last: 5 }]),
+    )
     await eventually(async () => expect((await connector.admin.dltStats('balances', operator)).count).toBe(2))
     await credit('a', 3, 3)
     const dead = () => deadEvents(connector.admin.deadLetters('balances', operator))
-    await eventually(async () => expect(await quarantine.preview('a', dead())).toMatchObject({ isReady: true }))
-    await quarantine.release('a', dead())
+    await eventually(async () =>
+      expect(await quarantine.preview('a', dead(), operator)).toMatchObject({ isReady: true }),
+    )
+    await quarantine.release('a', dead(), operator)
     expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '13' })
     await credit('a', 6, 1)
     await eventually(() => expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '14' }))

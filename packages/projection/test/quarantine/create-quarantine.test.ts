@@ -1,5 +1,12 @@
 import { BatchProcessingError } from '@waybill/connector'
-import { createMemoryLogger, runtimeWith, StateError } from '@waybill/core'
+import {
+  type AuditEntry,
+  applicationOperator,
+  createMemoryLogger,
+  OperationForbiddenError,
+  runtimeWith,
+  StateError,
+} from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { FoldFailedError, ProjectionStateError } from '../../src/definition/projection-errors.ts'
@@ -12,6 +19,7 @@ import { history, recordOf, strangeRecord } from '../test-records.ts'
 type State = { balance: string; currency: string; status: 'OPENED' | 'CLOSED' }
 const open: State = { balance: '0', currency: 'EUR', status: 'OPENED' }
 const logger = createMemoryLogger()
+const operator = applicationOperator()
 let store: MemoryProjectionStore
 let projector: Projector
 let quarantine: ProjectionQuarantine<State>
@@ -54,18 +62,23 @@ describe('a release', () => {
       KafkaRecord,
     ]
     await deliver([opened, first, fourth, third, ...(await history('b', [7], 10))])
-    expect((await quarantine.list()).map(({ key }) => key)).toEqual(['a'])
-    expect(await quarantine.preview('a', letters())).toEqual({ key: 'a', found: [4, 5], missing: [3], isReady: false })
-    await expect(quarantine.release('a', letters())).rejects.toThrow(/versions 3 are missing/)
+    expect((await quarantine.list({}, operator)).map(({ key }) => key)).toEqual(['a'])
+    expect(await quarantine.preview('a', letters(), operator)).toEqual({
+      key: 'a',
+      found: [4, 5],
+      missing: [3],
+      isReady: false,
+    })
+    await expect(quarantine.release('a', letters(), operator)).rejects.toThrow(/versions 3 are missing/)
     expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '1' })
 
     // The producer publishes the missing event again: it joins the other dead letters.
     await deliver([second])
     const shuffled = [strangeRecord(99), ...dead.toReversed(), ...dead]
-    expect(await quarantine.preview('a', letters(shuffled))).toMatchObject({ missing: [], isReady: true })
-    expect(await quarantine.release('a', letters(shuffled))).toBe(5)
+    expect(await quarantine.preview('a', letters(shuffled), operator)).toMatchObject({ missing: [], isReady: true })
+    expect(await quarantine.release('a', letters(shuffled), operator)).toBe(5)
     expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '10' })
-    expect(await quarantine.list()).toEqual([])
+    expect(await quarantine.list({}, operator)).toEqual([])
 
     dead = []
     await deliver([await recordOf('AccountClosed', { accountId: 'a' }, 6, 20)])
@@ -81,8 +94,8 @@ describe('a release', () => {
       // The version is recorded before its dead letter is written.
       await deliver([await recordOf('AccountClosed', { accountId: 'a' }, 4, 6)])
     }
-    await expect(quarantine.release('a', slow())).rejects.toThrow(/versions 4 to 4 are missing/)
-    expect(await quarantine.release('a', letters([missing, ...dead]))).toBe(4)
+    await expect(quarantine.release('a', slow(), operator)).rejects.toThrow(/versions 4 to 4 are missing/)
+    expect(await quarantine.release('a', letters([missing, ...dead]), operator)).toBe(4)
   })
 
   test('of a poison event succeeds only once its fold does', async () => {
@@ -90,14 +103,14 @@ describe('a release', () => {
       ...(await history('a', [])),
       await recordOf('FundsCredited', { accountId: 'a', amount: 'poison' }, 2, 1),
     ])
-    await expect(quarantine.release('a', letters())).rejects.toThrow(FoldFailedError)
-    expect((await quarantine.list()).map(({ reason }) => reason)).toEqual(['POISON'])
+    await expect(quarantine.release('a', letters(), operator)).rejects.toThrow(FoldFailedError)
+    expect((await quarantine.list({}, operator)).map(({ reason }) => reason)).toEqual(['POISON'])
   })
 
   test('of a key that is not quarantined is rejected', async () => {
     await deliver(await history('a', []))
-    await expect(quarantine.release('a', letters())).rejects.toThrow(StateError)
-    await expect(quarantine.preview('b', letters())).rejects.toThrow(/not quarantined/)
+    await expect(quarantine.release('a', letters(), operator)).rejects.toThrow(StateError)
+    await expect(quarantine.preview('b', letters(), operator)).rejects.toThrow(/not quarantined/)
   })
 })
 
@@ -110,27 +123,68 @@ async function deliverWithLoss(): Promise<void> {
 describe('an accepted row', () => {
   test('releases the key, and later events continue from it', async () => {
     await deliverWithLoss()
-    await quarantine.accept('a', {
-      version: 3,
-      state: { ...open, balance: '3.50' },
-      reason: 'event 2 was never published',
-    })
+    const row = { version: 3, state: { ...open, balance: '3.50' }, reason: 'event 2 was never published' }
+    await quarantine.accept('a', row, operator)
     expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '3.5' })
     await deliver([await recordOf('AccountClosed', { accountId: 'a' }, 4, 5)])
     expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '3.5', status: 'CLOSED' })
-    expect(logger.lines.find(({ text }) => text === 'Row accepted')?.fields).toMatchObject({
-      key: 'a',
-      reason: 'event 2 was never published',
-    })
   })
 
   test('must match the schema, not be older than the row, and its key must be quarantined', async () => {
     await deliverWithLoss()
     const reason = 'test'
     const wrong = { ...open, status: 'GONE' } as never
-    await expect(quarantine.accept('a', { version: 3, state: wrong, reason })).rejects.toThrow(ProjectionStateError)
-    await expect(quarantine.accept('a', { version: 0, state: open, reason })).rejects.toThrow(/is at version 1/)
-    await expect(quarantine.accept('b', { version: 3, state: open, reason })).rejects.toThrow(/not quarantined/)
-    expect((await quarantine.list()).length).toBe(1)
+    await expect(quarantine.accept('a', { version: 3, state: wrong, reason }, operator)).rejects.toThrow(
+      ProjectionStateError,
+    )
+    await expect(quarantine.accept('a', { version: 0, state: open, reason }, operator)).rejects.toThrow(
+      /is at version 1/,
+    )
+    await expect(quarantine.accept('b', { version: 3, state: open, reason }, operator)).rejects.toThrow(
+      /not quarantined/,
+    )
+    expect((await quarantine.list({}, operator)).length).toBe(1)
+  })
+})
+
+describe('an operator', () => {
+  test('I21 needs a permission to read, release or accept, and the audit log has who did so and why', async () => {
+    await deliverWithLoss()
+    const asked: AuditEntry[] = []
+    let mayAct = false
+    const audited = createQuarantine(balances, {
+      store,
+      administration: {
+        auditLog: { write: (entry) => void asked.push(entry) },
+        permits: ({ by }) => by === 'anna' && mayAct,
+      },
+    })
+    const anna = { by: 'anna', reason: 'ticket 7' }
+    const row = { version: 3, state: { ...open, balance: '3' }, reason: 'event 2 was never published' }
+    for (const refused of [
+      () => audited.list({}, anna),
+      () => audited.preview('a', letters(), anna),
+      () => audited.release('a', letters(), anna),
+      () => audited.accept('a', row, anna),
+    ])
+      await expect(refused()).rejects.toThrow(OperationForbiddenError)
+    expect(store.find('account_balance', 'a')).toEqual(open)
+    expect(asked.map(({ operation, outcome }) => `${operation} ${outcome}`)).toEqual([
+      'READ_QUARANTINE REFUSED',
+      'READ_QUARANTINE REFUSED',
+      'RELEASE_KEY REFUSED',
+      'ACCEPT_ROW REFUSED',
+    ])
+
+    mayAct = true
+    asked.length = 0
+    await expect(audited.release('a', letters(), anna)).rejects.toThrow(/versions 2 are missing/)
+    await audited.accept('a', row, anna)
+    expect(asked).toMatchObject([
+      { operation: 'RELEASE_KEY', outcome: 'ASKED', target: 'account_balance', by: 'anna', reason: 'ticket 7' },
+      { operation: 'RELEASE_KEY', outcome: 'FAILED' },
+      { operation: 'ACCEPT_ROW', outcome: 'ASKED', request: { key: 'a', version: 3, reason: row.reason } },
+      { operation: 'ACCEPT_ROW', outcome: 'DONE', detail: { before: 1 } },
+    ])
   })
 })

@@ -1,17 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { StateError } from '@waybill/core'
+import { type AuditEntry, applicationOperator, OperationForbiddenError, StateError } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { defineProjection } from '../../src/definition/define-projection.ts'
 import { RebuildFailedError, RebuildRefusedError } from '../../src/definition/projection-errors.ts'
 import { createMemoryProjectionStore, type MemoryProjectionStore } from '../../src/memory/memory-projection-store.ts'
 import { createProjector } from '../../src/projector/create-projector.ts'
-import { type RebuildStatus, TableRebuild } from '../../src/rebuild/create-rebuild.ts'
+import { auditedRebuild, type Rebuild } from '../../src/rebuild/create-rebuild.ts'
 import { type RebuildOptions, resolveRebuildOptions } from '../../src/rebuild/rebuild-options.ts'
+import { type RebuildStatus, TableRebuild } from '../../src/rebuild/table-rebuild.ts'
 import { account, accounts, balances } from '../test-accounts.ts'
 import { history, recordOf } from '../test-records.ts'
 import { hastyClock, hastyRuntime, TestLog } from './test-log.ts'
 
+const operator = applicationOperator()
 const open = { balance: '0', currency: 'EUR', status: 'OPENED' }
 
 /** The next revision: it doubles each credit. */
@@ -36,19 +38,19 @@ beforeEach(() => {
   log = new TestLog(2)
 })
 
-function rebuildOf(projection: typeof balances, options: Partial<RebuildOptions> = {}): TableRebuild {
+function rebuildOf(projection: typeof balances, options: Partial<RebuildOptions> = {}): Rebuild {
   const resolved = resolveRebuildOptions({
     store,
     kafka: { reader: () => {} } as never,
     runtime: hastyRuntime(),
     ...options,
   })
-  return new TableRebuild(projection as never, resolved, log)
+  return auditedRebuild(new TableRebuild(projection as never, resolved, log), projection.name, resolved)
 }
 
-async function finish(rebuild: TableRebuild): Promise<RebuildStatus> {
+async function finish(rebuild: Rebuild): Promise<RebuildStatus> {
   let last: RebuildStatus | undefined
-  for await (const status of rebuild.run()) last = status
+  for await (const status of rebuild.run(operator)) last = status
   return last as RebuildStatus
 }
 
@@ -72,7 +74,7 @@ describe('a rebuild', () => {
     expect(ready.verification).toMatchObject({ rows: 2, expected: 0, differences: [] })
     expect(ready.verification?.checksums.live).toBe(ready.verification?.checksums.built)
     expect(await states()).toEqual(['1 LIVE', '2 READY'])
-    await rebuild.switchNow()
+    await rebuild.switchNow(operator)
     expect(await states()).toEqual(['1 RETIRED', '2 LIVE'])
     expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '3' })
   })
@@ -116,7 +118,7 @@ describe('a rebuild', () => {
       if (++batches === 2) throw new RangeError('killed')
     })
     const first = rebuildOf(balances, { runtime: killed, eventsPerSecond: 4, workers: 1 })
-    const running = first.run()
+    const running = first.run(operator)
     await running.next()
     await running.return(undefined as never)
     const [left] = await states()
@@ -124,7 +126,7 @@ describe('a rebuild', () => {
     const [second, third] = [rebuildOf(balances), rebuildOf(balances)]
     const ends = await Promise.all([finish(second), finish(third)])
     expect(ends.map(({ state }) => state)).toEqual(['READY', 'READY'])
-    await second.switchNow()
+    await second.switchNow(operator)
     for (const key of ['a', 'b', 'c', 'd'])
       expect(store.find('account_balance', key)).toEqual({ ...open, balance: '10' })
   })
@@ -202,7 +204,7 @@ describe('a roll-back', () => {
     await log.deliver(projector)
     expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '12' })
     const back = rebuildOf(balances, { switch: 'WHEN_READY', verify: 0 })
-    await back.rollBack()
+    await back.rollBack(operator)
     expect(await finish(back)).toMatchObject({ state: 'LIVE', build: 1 })
     expect(await states()).toEqual(['1 LIVE', '2 RETIRED'])
     expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '6' })
@@ -212,7 +214,7 @@ describe('a roll-back', () => {
   })
 
   test('needs a former table', async () => {
-    await expect(rebuildOf(balances).rollBack()).rejects.toThrow(StateError)
+    await expect(rebuildOf(balances).rollBack(operator)).rejects.toThrow(StateError)
   })
 })
 
@@ -220,9 +222,9 @@ describe('a rebuild under way', () => {
   test('is cancelled for all processes, and its table is dropped', async () => {
     await appendHistory('a', [1, 2, 3])
     const rebuild = rebuildOf(balances, { eventsPerSecond: 1 })
-    const running = rebuild.run()
+    const running = rebuild.run(operator)
     await running.next()
-    await rebuildOf(balances).cancel()
+    await rebuildOf(balances).cancel(operator)
     let last: RebuildStatus | undefined
     for await (const status of running) last = status
     expect(last?.state).toBe('CANCELLED')
@@ -231,10 +233,10 @@ describe('a rebuild under way', () => {
 
   test('excludes one of another revision, and a switch before it is ready', async () => {
     await appendHistory('a', [1])
-    const running = rebuildOf(balances, { eventsPerSecond: 1 }).run()
+    const running = rebuildOf(balances, { eventsPerSecond: 1 }).run(operator)
     await running.next()
     await expect(finish(rebuildOf(doubled))).rejects.toThrow(/a rebuild of revision 1 is under way/)
-    await expect(rebuildOf(balances).switchNow()).rejects.toThrow(/not READY/)
+    await expect(rebuildOf(balances).switchNow(operator)).rejects.toThrow(/not READY/)
     await running.return(undefined as never)
   })
 
@@ -242,8 +244,74 @@ describe('a rebuild under way', () => {
     await finish(rebuildOf(balances, { switch: 'WHEN_READY' }))
     const again = rebuildOf(balances, { switch: 'WHEN_READY', again: true })
     await finish(again)
-    await again.dropRetired()
+    await again.dropRetired(operator)
     expect(await states()).toEqual(['1 CANCELLED', '2 LIVE'])
-    await expect(again.rollBack()).rejects.toThrow(/no former table/)
+    await expect(again.rollBack(operator)).rejects.toThrow(/no former table/)
+  })
+})
+
+describe('an operator', () => {
+  const asked: AuditEntry[] = []
+  const permitted = new Set<string>()
+  const administration = {
+    auditLog: { write: (entry: AuditEntry) => void asked.push(entry) },
+    permits: (_: unknown, operation: string) => permitted.has(operation),
+  }
+  const anna = { by: 'anna', reason: 'cents were rounded' }
+
+  beforeEach(() => {
+    asked.length = 0
+    permitted.clear()
+  })
+
+  test('I21 needs a permission for each step of a rebuild, and each one that changes something is in the audit log', async () => {
+    await appendHistory('a', [1])
+    const rebuild = rebuildOf(balances, { administration })
+    for (const refused of [
+      () => rebuild.run(anna).next(),
+      () => rebuild.switchNow(anna),
+      () => rebuild.rollBack(anna),
+      () => rebuild.cancel(anna),
+      () => rebuild.dropRetired(anna),
+    ])
+      await expect(refused()).rejects.toThrow(OperationForbiddenError)
+    expect(await states()).toEqual([])
+    expect(asked.map(({ operation, outcome, target }) => [operation, outcome, target])).toEqual(
+      ['REBUILD', 'SWITCH_TABLE', 'ROLL_BACK_TABLE', 'CANCEL_REBUILD', 'DROP_TABLES'].map((operation) => [
+        operation,
+        'REFUSED',
+        'account_balance',
+      ]),
+    )
+
+    asked.length = 0
+    for (const operation of ['REBUILD', 'SWITCH_TABLE', 'DROP_TABLES']) permitted.add(operation)
+    for await (const _ of rebuild.run(anna));
+    await rebuild.switchNow(anna)
+    await rebuild.dropRetired(anna)
+    expect(asked.map(({ operation, outcome, by, reason, detail }) => [operation, outcome, by, reason, detail])).toEqual(
+      [
+        ['REBUILD', 'ASKED', 'anna', anna.reason, undefined],
+        ['REBUILD', 'DONE', 'anna', anna.reason, { build: 1, revision: 1, state: 'CATCHING_UP' }],
+        ['SWITCH_TABLE', 'ASKED', 'anna', anna.reason, undefined],
+        ['SWITCH_TABLE', 'DONE', 'anna', anna.reason, { live: 1 }],
+        ['DROP_TABLES', 'ASKED', 'anna', anna.reason, undefined],
+        ['DROP_TABLES', 'DONE', 'anna', anna.reason, { dropped: [] }],
+      ],
+    )
+  })
+
+  test('I21 who may not switch may not start a rebuild that switches by itself', async () => {
+    permitted.add('REBUILD')
+    const rebuild = rebuildOf(balances, { administration, switch: 'WHEN_READY' })
+    await expect(rebuild.run(anna).next()).rejects.toThrow(OperationForbiddenError)
+    expect(await states()).toEqual([])
+    permitted.add('SWITCH_TABLE')
+    for await (const _ of rebuild.run(anna));
+    expect(await states()).toEqual(['1 LIVE'])
+    expect(asked.filter(({ outcome }) => outcome === 'DONE').map(({ operation }) => operation)).toEqual([
+      'REBUILD',
+      'SWITCH_TABLE',
+    ])
   })
 })

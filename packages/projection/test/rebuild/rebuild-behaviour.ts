@@ -1,12 +1,14 @@
 /** Behavior on a real database: consumers that race, and a rebuild while events arrive. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { applicationOperator } from '@waybill/core'
 import { createProjectionStore, migrate, type SqlDatabase } from '@waybill/sql'
 import { expect, test } from 'vitest'
 import { createProjector } from '../../src/projector/create-projector.ts'
 import { tableOf } from '../../src/projector/live-build.ts'
-import { TableRebuild } from '../../src/rebuild/create-rebuild.ts'
+import { auditedRebuild } from '../../src/rebuild/create-rebuild.ts'
 import { resolveRebuildOptions } from '../../src/rebuild/rebuild-options.ts'
+import { TableRebuild } from '../../src/rebuild/table-rebuild.ts'
 import { balances } from '../test-accounts.ts'
 import { recordOf } from '../test-records.ts'
 import { hastyRuntime, TestLog } from './test-log.ts'
@@ -56,7 +58,8 @@ export function rebuildTests<Tx>(open: () => Promise<SqlDatabase<Tx>> | SqlDatab
       switch: 'WHEN_READY',
     })
     try {
-      for await (const { state } of new TableRebuild(balances as never, options, log).run()) if (state === 'LIVE') break
+      const rebuild = auditedRebuild(new TableRebuild(balances as never, options, log), balances.name, options)
+      for await (const { state } of rebuild.run(applicationOperator())) if (state === 'LIVE') break
     } finally {
       isDone = true
       await Promise.all([writing, reading])

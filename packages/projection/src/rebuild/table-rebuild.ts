@@ -1,0 +1,431 @@
+/**
+ * Builds another table of a projection beside the live one, and switches to it:
+ *
+ *     CATCHING_UP ─every partition at its end─▶ VERIFYING ─no unexpected difference─▶ READY ─switchNow─▶ LIVE
+ *          │                                        │                                   │
+ *          └──────────── cancel, or an error that a retry cannot fix ──────────────────┘──▶ CANCELLED, FAILED
+ *
+ * The state, the positions and the rows are in the database: any process continues after a kill, and several share the
+ * work. Errors of the database and of brokers are retried with a growing wait.
+ */
+
+import { createUlidGenerator, describeThrown, type Schemas, StateError } from '@waybill/core'
+import type { BuildPosition, BuildState, BuildTable, ProjectionBuild } from '@waybill/core/internal'
+import type { Projection } from '../definition/projection.ts'
+import { RebuildFailedError, RebuildRefusedError } from '../definition/projection-errors.ts'
+import { liveOf, nextNumber, tableOf } from '../projector/live-build.ts'
+import { runWorker, type WorkerDeps } from './build-worker.ts'
+import { applyHistory, historyPosition } from './history-phase.ts'
+import { createPace } from './pace.ts'
+import type { ResolvedRebuildOptions } from './rebuild-options.ts'
+import type { RebuildSource } from './rebuild-source.ts'
+import { switchBuild } from './switch-build.ts'
+import { type Verification, verifyBuild } from './verify-build.ts'
+
+/** The progress of a rebuild. */
+export interface RebuildStatus {
+  readonly build: number
+  readonly state: BuildState
+  /** Events that this process has applied. */
+  readonly applied: number
+  /** Records that are left in the topics. */
+  readonly remaining: bigint
+  readonly quarantined: number
+  /** The last comparison with the live table; undefined before it. */
+  readonly verification: Verification | undefined
+  /** Why it failed; null otherwise. */
+  readonly reason: string | null
+}
+
+const active: readonly BuildState[] = ['CATCHING_UP', 'VERIFYING', 'READY']
+const droppable: ReadonlySet<BuildState> = new Set(['RETIRED', 'FAILED', 'CANCELLED'])
+const droppedReason = 'dropped'
+/** Larger than a live batch: nothing waits for a rebuild. */
+const recordsPerBatch = 2_000
+const pollMs = 250
+const retryMs = { first: 250, most: 10_000 }
+
+/** The rebuild of one projection, as this process sees it. Its caller asks for permissions and writes the audit log. */
+export class TableRebuild {
+  readonly #projection: Projection<Schemas, unknown>
+  readonly #options: ResolvedRebuildOptions
+  readonly #source: RebuildSource
+  readonly #owner: string
+  readonly #pace: (events: number) => Promise<void>
+  #applied = 0
+  #verification: Verification | undefined
+
+  constructor(projection: Projection<Schemas, unknown>, options: ResolvedRebuildOptions, source: RebuildSource) {
+    this.#projection = projection
+    this.#options = options
+    this.#source = source
+    this.#owner = createUlidGenerator(options.runtime)()
+    this.#pace = createPace(options.runtime, options.eventsPerSecond)
+  }
+
+  /**
+   * Builds, and yields the progress until the build is over; with BY_HAND, until it is READY. Leaving the loop stops this
+   * process's part.
+   */
+  async *run(build: ProjectionBuild, signal: AbortSignal | undefined): AsyncGenerator<RebuildStatus, RebuildStatus> {
+    if (build.state === 'LIVE') {
+      const status = await this.#status(build.number)
+      yield status
+      return status
+    }
+    const table = this.#table(build.number)
+    const stopping = new AbortController()
+    const stopped = signal === undefined ? stopping.signal : AbortSignal.any([stopping.signal, signal])
+    const work = this.#work(table, stopped)
+    // Observed below; a failure between two polls is no unhandled rejection.
+    work.catch(() => {})
+    let isWorking = true
+    const ended = work.finally(() => {
+      isWorking = false
+    })
+    ended.catch(() => {})
+    let before: BuildState | undefined
+    try {
+      for (;;) {
+        if (!isWorking) await ended
+        const status = await this.#retried(stopped, () => this.#step(table, stopped))
+        if (status === undefined) return await this.#status(table.number)
+        yield status
+        if (stopped.aborted || this.#isOver(status)) return status
+        // A state that has just begun may be over at once.
+        if (status.state === before)
+          await Promise.race([this.#options.runtime.timers.sleep(pollMs), ended.catch(() => {})])
+        before = status.state
+      }
+    } finally {
+      stopping.abort()
+      await ended.catch(() => {})
+    }
+  }
+
+  /** Makes the build the live one. Returns its number. @throws StateError unless it is READY and close behind */
+  async switchNow(): Promise<number> {
+    const build = await this.#activeBuild()
+    for (let tries = 1; ; tries++) {
+      const table = this.#table(build.number)
+      if (await switchBuild(this.#options.store, this.#source, this.#projection, table)) return build.number
+      if (tries === mostSwitches)
+        throw new StateError(`Projection ${this.#projection.name}: build ${build.number} is too far behind to switch`, {
+          impact: 'Nothing was changed: the live table is live.',
+          hint: 'Keep the rebuild running in this or another process until it has caught up, then switch again.',
+        })
+      await this.#options.runtime.timers.sleep(pollMs)
+    }
+  }
+
+  /** Lets the newest retired table of this revision catch up. Returns its number. @throws StateError if there is none */
+  async rollBack(): Promise<number> {
+    const { store } = this.#options
+    const { name, revision, fingerprint } = this.#projection
+    return store.transaction(async (tx) => {
+      const builds = await tx.lock(name, 'EXCLUSIVE')
+      this.#refuseOther(builds)
+      const former = builds.findLast(
+        (one) => one.state === 'RETIRED' && one.revision === revision && one.fingerprint === fingerprint,
+      )
+      if (former === undefined)
+        throw new StateError(`Projection ${name} has no former table of revision ${revision}`, {
+          impact: 'Nothing was changed.',
+          hint: 'Start a rebuild of that revision instead.',
+        })
+      await tx.setState(former, 'CATCHING_UP')
+      return former.number
+    })
+  }
+
+  /** Stops the rebuild in all processes, and drops its table. Returns its number. @throws StateError if none is under way */
+  async cancel(): Promise<number> {
+    const { store } = this.#options
+    const build = await this.#activeBuild()
+    await store.transaction(async (tx) => {
+      const builds = await tx.lock(this.#projection.name, 'EXCLUSIVE')
+      const state = builds.find(({ number }) => number === build.number)?.state
+      if (state !== undefined && active.includes(state)) await tx.setState(build, 'CANCELLED')
+    })
+    const after = (await store.builds(this.#projection.name)).find(({ number }) => number === build.number)
+    if (after?.state === 'CANCELLED') await store.dropTable(build)
+    return build.number
+  }
+
+  /** Drops the tables that no state leads back to, and retired ones. Returns their numbers. */
+  async dropRetired(): Promise<readonly number[]> {
+    const { store } = this.#options
+    const dropped: number[] = []
+    for (const build of await store.builds(this.#projection.name)) {
+      if (!droppable.has(build.state) || build.reason === droppedReason) continue
+      // First, so that no roll-back picks a table that is being dropped.
+      const isOurs = await store.transaction(async (tx) => {
+        const builds = await tx.lock(build.projection, 'EXCLUSIVE')
+        const found = builds.some(({ number, state }) => number === build.number && state === build.state)
+        if (found && build.state === 'RETIRED') await tx.setState(build, 'CANCELLED')
+        return found
+      })
+      if (!isOurs) continue
+      await store.dropTable(build)
+      dropped.push(build.number)
+      // Last: a crash before it leaves a build that is dropped again.
+      await store.transaction(async (tx) => {
+        await tx.lock(build.projection, 'EXCLUSIVE')
+        await tx.setState(build, 'CANCELLED', droppedReason)
+      })
+    }
+    return dropped
+  }
+
+  /** Returns the build of this revision that is under way, or the live one, or creates one. */
+  async join(): Promise<ProjectionBuild> {
+    const { store, again, history } = this.#options
+    const { name, revision, fingerprint } = this.#projection
+    const builds = await store.builds(name)
+    const known = this.#ownIn(builds)
+    if (known !== undefined) return known
+    const live = liveOf(builds)
+    if (live?.revision === revision && live.fingerprint === fingerprint && !again) return live
+    this.#refuseOther(builds)
+    const incomplete = history === undefined ? await this.#source.incomplete() : undefined
+    if (incomplete !== undefined)
+      throw new RebuildRefusedError(`Projection ${name} cannot be rebuilt from its topics: ${incomplete}`, {
+        impact: 'Nothing was written.',
+        hint: 'Pass `history` with the earlier events: kept outbox rows, or an archive.',
+      })
+    const number = nextNumber(builds)
+    await store.createTable(this.#table(number))
+    await store.transaction(async (tx) => {
+      const locked = await tx.lock(name, 'EXCLUSIVE')
+      // Another process may have been faster.
+      if (nextNumber(locked) !== number) return
+      this.#refuseOther(locked)
+      await tx.addBuild({ projection: name, number, revision, fingerprint, state: 'CATCHING_UP' })
+    })
+    return this.join()
+  }
+
+  #ownIn(builds: readonly ProjectionBuild[]): ProjectionBuild | undefined {
+    const { revision, fingerprint } = this.#projection
+    return builds.find(
+      (one) => active.includes(one.state) && one.revision === revision && one.fingerprint === fingerprint,
+    )
+  }
+
+  #refuseOther(builds: readonly ProjectionBuild[]): void {
+    const other = builds.find(({ state }) => active.includes(state))
+    if (other === undefined) return
+    throw new StateError(`Projection ${this.#projection.name}: a rebuild of revision ${other.revision} is under way`, {
+      impact: 'Nothing was changed.',
+      hint: 'Finish or cancel it first.',
+    })
+  }
+
+  async #activeBuild(): Promise<ProjectionBuild> {
+    const build = this.#ownIn(await this.#options.store.builds(this.#projection.name))
+    if (build !== undefined) return build
+    throw new StateError(
+      `Projection ${this.#projection.name}: no rebuild of revision ${this.#projection.revision} is under way`,
+      {
+        impact: 'Nothing was changed.',
+      },
+    )
+  }
+
+  /** Applies the history, then the topics, retrying what may pass. @throws RebuildFailedError */
+  async #work(table: BuildTable, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#retried(signal, () => this.#prepare(table, signal))
+      // One that fails stops the others, and all have stopped when this returns.
+      const failing = new AbortController()
+      const any = AbortSignal.any([signal, failing.signal])
+      const workers = Array.from({ length: this.#options.workers }, (_, index) =>
+        this.#retried(any, () => runWorker(this.#workerDeps(table, `${this.#owner}-${index}`), any)).catch(
+          (error: unknown) => {
+            failing.abort()
+            throw error
+          },
+        ),
+      )
+      const ends = await Promise.allSettled(workers)
+      const failure = ends.find((end) => end.status === 'rejected')
+      if (failure !== undefined) throw failure.reason
+    } catch (error) {
+      if (error instanceof RebuildFailedError) await this.#fail(table, error)
+      throw error
+    }
+  }
+
+  /** Returns undefined if the signal aborted first. */
+  async #retried<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+    const { runtime } = this.#options
+    for (let waitMs = retryMs.first; !signal.aborted; waitMs = Math.min(waitMs * 2, retryMs.most)) {
+      try {
+        return await work()
+      } catch (error) {
+        if (error instanceof RebuildFailedError || signal.aborted) throw error
+        const fields = { projection: this.#projection.name, error: describeThrown(error), waitMs }
+        runtime.logger.warn(fields, 'Rebuild step failed, retrying')
+        await runtime.timers.sleep(waitMs, signal).catch(() => {})
+      }
+    }
+    return undefined
+  }
+
+  /** Adds the partitions of the topics once the history is applied: workers then find them. */
+  async #prepare(table: BuildTable, signal: AbortSignal): Promise<void> {
+    const { store, history } = this.#options
+    if (history !== undefined) await applyHistory(this.#workerDeps(table, this.#owner), history, signal)
+    if (signal.aborted) return
+    const known = await store.positions(table)
+    const partitions = await this.#source.partitions()
+    const missing = partitions.filter((one) => !known.some((position) => isSame(one, position)))
+    if (missing.length > 0) await store.transaction(async (tx) => void (await tx.lockPositions(table, missing)))
+  }
+
+  #workerDeps(table: BuildTable, owner: string): WorkerDeps {
+    const { store, runtime, eventsPerSecond, maxQuarantined } = this.#options
+    return {
+      store,
+      projection: this.#projection,
+      table,
+      source: this.#source,
+      runtime,
+      owner,
+      hasHistory: this.#options.history !== undefined,
+      recordsPerBatch: eventsPerSecond === false ? recordsPerBatch : Math.min(recordsPerBatch, eventsPerSecond),
+      pace: this.#pace,
+      mayQuarantine: async (keys) => {
+        if (maxQuarantined > 0 && (await store.countQuarantined(table)) + keys.length <= maxQuarantined) return true
+        const live = liveOf(await store.builds(table.projection))
+        if (live === undefined) return false
+        const rows = await store.read(this.#table(live.number), keys)
+        return keys.every((key) => rows.some((row) => row.key === key && row.isQuarantined))
+      },
+      onApplied: (events) => {
+        this.#applied += events
+      },
+    }
+  }
+
+  /** Moves the build to its next state, if it is time. */
+  async #step(table: BuildTable, signal: AbortSignal): Promise<RebuildStatus> {
+    const status = await this.#status(table.number)
+    if (
+      status.state === 'CATCHING_UP' &&
+      (await this.#isPrepared(table)) &&
+      status.remaining <= BigInt(recordsPerBatch)
+    )
+      await this.#move(table, 'CATCHING_UP', 'VERIFYING')
+    else if (status.state === 'VERIFYING') await this.#verify(table, signal)
+    else return status
+    return this.#status(table.number)
+  }
+
+  async #isPrepared(table: BuildTable): Promise<boolean> {
+    const positions = await this.#options.store.positions(table)
+    return positions.some(({ topic }) => topic !== historyPosition.topic)
+  }
+
+  async #verify(table: BuildTable, signal: AbortSignal): Promise<void> {
+    const { store, verify, expectDifference } = this.#options
+    const ends = (await this.#source.partitions()).map(({ end, ...partition }) => ({ ...partition, next: end }))
+    await this.#reach(table, ends, signal)
+    if (signal.aborted) return
+    const live = liveOf(await store.builds(table.projection))
+    if (live !== undefined && verify !== 0) {
+      const liveTable = this.#table(live.number)
+      const result = await verifyBuild(store, liveTable, table, { rows: verify, expectDifference }, () =>
+        store.positions(live).then((wanted) => this.#reach(table, wanted, signal)),
+      )
+      this.#verification = result
+      // Workers that stopped do not catch up: nothing is known of the rows that were behind.
+      if (signal.aborted) return
+      const [first] = result.differences
+      if (first !== undefined) {
+        const found = `${result.differences.length === 100 ? 'at least 100' : result.differences.length} rows differ`
+        const error = new RebuildFailedError(
+          `Projection ${table.projection}: ${found} from the live table, the first is ${JSON.stringify(first.key)}`,
+          {
+            impact: 'The live table was not touched.',
+            hint: 'Compare the two rows. If the difference is intended, name it in expectDifference and start again.',
+          },
+        )
+        await this.#fail(table, error)
+        throw error
+      }
+    }
+    await this.#move(table, 'VERIFYING', 'READY')
+  }
+
+  /** Waits until the build is at these positions. */
+  async #reach(table: BuildTable, wanted: readonly BuildPosition[], signal: AbortSignal): Promise<void> {
+    const { store, runtime } = this.#options
+    while (!signal.aborted) {
+      const own = await store.positions(table)
+      if (wanted.every((one) => (own.find((position) => isSame(one, position))?.next ?? 0n) >= one.next)) return
+      const state = (await store.builds(table.projection)).find(({ number }) => number === table.number)?.state
+      if (state !== 'VERIFYING') return
+      await runtime.timers.sleep(pollMs / 5)
+    }
+  }
+
+  async #move(table: BuildTable, from: BuildState, to: BuildState): Promise<void> {
+    await this.#options.store.transaction(async (tx) => {
+      const builds = await tx.lock(table.projection, 'EXCLUSIVE')
+      if (builds.find(({ number }) => number === table.number)?.state === from) await tx.setState(table, to)
+    })
+  }
+
+  async #fail(table: BuildTable, error: RebuildFailedError): Promise<void> {
+    await this.#options.store.transaction(async (tx) => {
+      const builds = await tx.lock(table.projection, 'EXCLUSIVE')
+      const state = builds.find(({ number }) => number === table.number)?.state
+      if (state !== undefined && active.includes(state)) await tx.setState(table, 'FAILED', error.happened)
+    })
+    this.#options.runtime.logger.error({ projection: table.projection, error: error.message }, 'Rebuild failed')
+  }
+
+  async #status(number: number): Promise<RebuildStatus> {
+    const { store } = this.#options
+    const build = (await store.builds(this.#projection.name)).find((one) => one.number === number)
+    const [positions, partitions] = await Promise.all([
+      store.positions({ projection: this.#projection.name, number }),
+      this.#source.partitions(),
+    ])
+    return {
+      build: number,
+      state: build?.state ?? 'CANCELLED',
+      applied: this.#applied,
+      remaining: partitions.reduce((sum, one) => sum + left(one, positions), 0n),
+      quarantined: await store.countQuarantined({ projection: this.#projection.name, number }),
+      verification: this.#verification,
+      reason: build?.reason ?? null,
+    }
+  }
+
+  #isOver({ state }: RebuildStatus): boolean {
+    if (state === 'READY') return this.#options.switch === 'BY_HAND'
+    return !active.includes(state)
+  }
+
+  #table(number: number): BuildTable {
+    return tableOf(this.#projection, number)
+  }
+}
+
+const mostSwitches = 40
+
+function isSame(one: Omit<BuildPosition, 'next'>, other: Omit<BuildPosition, 'next'>): boolean {
+  return one.topic === other.topic && one.partition === other.partition
+}
+
+/** The records of a partition that are not built. */
+function left(
+  { start, end, ...partition }: Omit<BuildPosition, 'next'> & { readonly start: bigint; readonly end: bigint },
+  positions: readonly BuildPosition[],
+): bigint {
+  const next = positions.find((position) => isSame(partition, position))?.next ?? 0n
+  const from = next > start ? next : start
+  return end > from ? end - from : 0n
+}
