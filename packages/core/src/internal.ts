@@ -1,6 +1,7 @@
 /** Entry for the packages of this repository and their tests. Not part of the API: it may change in any release. */
 
 export { administrationRule } from './audit/administration-rule.ts'
+export type { AuditedChange, AuditQuery, AuditReader } from './audit/audit-reader.ts'
 export { type AuditedOperation, AuditedOperations, createLineAudit } from './audit/audited-operations.ts'
 export type { CircuitPermit } from './breaker/circuit-breaker.ts'
 export {
@@ -101,7 +102,44 @@ export type { LifecycleFailure } from './lifecycle/lifecycle-error.ts'
 export { createNamedMutex, type NamedMutex } from './lifecycle/mutex.ts'
 export type { SignalledProcess, SignalStop, StopOnSignals, StopSignal } from './lifecycle/stop-on-signals.ts'
 export type { Resource } from './lifecycle/supervisor.ts'
+export type {
+  DeadLetterFacet,
+  DeadLetterFacetCounts,
+  DeadLetterFilter,
+  DeadLetterIndex,
+  DeadLetterRef,
+  DeadLetterState,
+  FailureGroup,
+  FailureGroupOrder,
+  FailureGroupState,
+  IndexedDeadLetter,
+  IndexPosition,
+} from './operate/dead-letter-index.ts'
+export type {
+  ErrorText,
+  LogRange,
+  NewOperation,
+  OperationItem,
+  OperationPause,
+  OperationProgress,
+  OperationState,
+  OperationType,
+  OperationWish,
+  ReplayOutcomes,
+  StoredOperation,
+} from './operate/operation.ts'
+export { OperationStateError } from './operate/operation-errors.ts'
+export type {
+  OperationEnd,
+  OperationLease,
+  OperationOrders,
+  OperationQuery,
+  OperationStore,
+  TakenOperation,
+} from './operate/operation-store.ts'
+export type { SharedLog, SharedLogEntry, SharedLogRead, SharedLogWrite } from './operate/shared-log.ts'
 export type { OptionViolation } from './option/resolve-options.ts'
+export type { Page, PageQuery, PageTotal } from './page.ts'
 export { BUCKET_COUNT, partitionOfBucket } from './partition/partition-for.ts'
 export type {
   BuildPosition,
@@ -138,6 +176,6 @@ export { type LogContext, withContextFields, withLogContext } from './telemetry/
 export { createLogger, type LogLevel, type LogMethod } from './telemetry/logger.ts'
 export type { LogLine, MemoryLoggerOptions } from './telemetry/memory-logger.ts'
 export type { Distribution, MemoryMetricsOptions } from './telemetry/memory-metrics.ts'
-export { type MetricMethod, noopMetrics } from './telemetry/metrics.ts'
+export { type MetricKind, type MetricMethod, noopMetrics } from './telemetry/metrics.ts'
 export { createStandardErrorLogger } from './telemetry/standard-error-logger.ts'
 export { formatLogLine, type TextLoggerOptions } from './telemetry/text-logger.ts'

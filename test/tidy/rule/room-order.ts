@@ -20,6 +20,7 @@ export const roomPlans: readonly RoomPlan[] = [
     within: 'packages/core/src',
     rooms: [
       'errors.ts',
+      'page.ts',
       'option',
       'telemetry',
       'runtime',
@@ -37,6 +38,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'catalog',
       'idempotency',
       'projection',
+      'operate',
     ],
   },
   {

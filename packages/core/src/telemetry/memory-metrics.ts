@@ -1,6 +1,6 @@
 import { resolveOptions } from '../option/resolve-options.ts'
 import { integer } from '../option/rule.ts'
-import type { MetricLabels, MetricMethod, Metrics } from './metrics.ts'
+import type { MetricKind, MetricLabels, MetricMethod, Metrics } from './metrics.ts'
 
 /** The values a histogram has recorded. */
 export interface Distribution {
@@ -42,7 +42,7 @@ const rules = {
 }
 
 interface Series {
-  readonly kind: keyof Metrics
+  readonly kind: MetricKind
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly values: number[]
@@ -60,7 +60,7 @@ export function createMemoryMetrics(options: MemoryMetricsOptions = {}): MemoryM
   let refused = 0
   let sequence = 0
 
-  const seriesFor = (kind: keyof Metrics, name: string, labels: MetricLabels): Series | undefined => {
+  const seriesFor = (kind: MetricKind, name: string, labels: MetricLabels): Series | undefined => {
     const texts = asTexts(labels)
     const key = JSON.stringify([kind, name, texts])
     let series = known.get(key)
@@ -80,7 +80,7 @@ export function createMemoryMetrics(options: MemoryMetricsOptions = {}): MemoryM
   }
 
   const measuring =
-    (kind: keyof Metrics, apply: (series: Series, value: number) => void): MetricMethod =>
+    (kind: MetricKind, apply: (series: Series, value: number) => void): MetricMethod =>
     (name, labels, value) => {
       const isSound = Number.isFinite(value) && (kind !== 'counter' || value >= 0)
       const series = isSound ? seriesFor(kind, name, labels) : undefined
@@ -88,7 +88,7 @@ export function createMemoryMetrics(options: MemoryMetricsOptions = {}): MemoryM
       else apply(series, value)
     }
 
-  const matching = (kind: keyof Metrics, name: string, labels: MetricLabels): Series[] => {
+  const matching = (kind: MetricKind, name: string, labels: MetricLabels): Series[] => {
     const wanted = asTexts(labels)
     return [...known.values()].filter(
       (series) =>

@@ -12,7 +12,15 @@ export interface Metrics {
   readonly gauge: MetricMethod
   /** Adds one observation to a distribution. */
   readonly histogram: MetricMethod
+  /**
+   * Returns a function that takes measurements of one series, without a lookup for each. Absent: callers use the method of
+   * the kind.
+   */
+  readonly bind?: (kind: MetricKind, name: string, labels: MetricLabels) => (value: number) => void
 }
+
+/** The kind of a metric. */
+export type MetricKind = 'counter' | 'gauge' | 'histogram'
 
 const nothing: MetricMethod = () => {}
 

@@ -1,11 +1,11 @@
 import type { Metrics, Runtime } from '@waybill/core'
-import type { MetricMethod } from '@waybill/core/internal'
+import type { MetricKind, MetricMethod } from '@waybill/core/internal'
 
 /** Wraps the runtime's metrics so that an exception thrown by them cannot interrupt a delivery. */
 export function unfailingMetrics({ metrics, logger }: Pick<Runtime, 'metrics' | 'logger'>): Metrics {
   let hasFailed = false
   const contained =
-    (method: keyof Metrics): MetricMethod =>
+    (method: MetricKind): MetricMethod =>
     (name, labels, value) => {
       try {
         metrics[method](name, labels, value)
