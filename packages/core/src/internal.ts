@@ -115,6 +115,7 @@ export type {
   IndexedDeadLetter,
   IndexPosition,
 } from './operate/dead-letter-index.ts'
+export { addOutcomes, createMemoryOperationStore, maxOperationItems } from './operate/memory-operation-store.ts'
 export type {
   ErrorText,
   LogRange,
@@ -137,6 +138,7 @@ export type {
   OperationStore,
   TakenOperation,
 } from './operate/operation-store.ts'
+export { afterWish, isFinal, type OperationChange } from './operate/operation-transition.ts'
 export type { SharedLog, SharedLogEntry, SharedLogRead, SharedLogWrite } from './operate/shared-log.ts'
 export type { OptionViolation } from './option/resolve-options.ts'
 export type { Page, PageQuery, PageTotal } from './page.ts'

@@ -146,8 +146,15 @@ export const roomPlans: readonly RoomPlan[] = [
       'conformance/idempotency',
       'conformance/outbox',
       'conformance/projection',
+      'conformance/operation',
     ],
-    strangers: ['conformance/control', 'conformance/idempotency', 'conformance/outbox', 'conformance/projection'],
+    strangers: [
+      'conformance/control',
+      'conformance/idempotency',
+      'conformance/outbox',
+      'conformance/projection',
+      'conformance/operation',
+    ],
   },
 ]
 

@@ -14,6 +14,13 @@ export type {
 } from './idempotency/idempotency-store-harness.ts'
 export { idempotencyStoreSuite } from './idempotency/idempotency-store-suite.ts'
 export type {
+  OperationStoreCapabilities,
+  OperationStoreCapability,
+  OperationStoreHarness,
+  OperationsUnderTest,
+} from './operation/operation-store-harness.ts'
+export { operationStoreSuite } from './operation/operation-store-suite.ts'
+export type {
   NodeUnderTest,
   OutboxStoreCapabilities,
   OutboxStoreCapability,
