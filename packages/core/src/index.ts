@@ -12,8 +12,9 @@ export {
   type PayloadOf,
   type Schemas,
 } from './catalog/catalog.ts'
-export { decodeEvent, identifyEvent, type ReceivedEvent } from './catalog/decode-event.ts'
+export { type DecodeEventOptions, decodeEvent, identifyEvent, type ReceivedEvent } from './catalog/decode-event.ts'
 export { encodeEvent } from './catalog/encode-event.ts'
+export { type Upcaster, upcast } from './catalog/upcaster.ts'
 export type { Database } from './database/database.ts'
 export {
   NoTransactionError,

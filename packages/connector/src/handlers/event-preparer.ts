@@ -11,7 +11,7 @@ import {
   SchemaViolationError,
   trustedHeaders,
 } from '@waybill/core'
-import { receiveEvent, type TopicKind, type WireEvent } from '@waybill/core/internal'
+import { receiveEvent, type TopicKind, type UnknownVersionReport, type WireEvent } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { DeliveryContext } from '../api/handler-types.ts'
 import { DeserializationError } from '../records/record-errors.ts'
@@ -24,6 +24,9 @@ export type AnyEventHandler = (
   event: ReceivedEvent<string, unknown>,
   context: DeliveryContext<Schemas, unknown>,
 ) => Promise<void> | void
+
+/** Decodes the event of a record, anew at each call. */
+type Receive = () => Promise<ReceivedEvent<string, unknown>>
 
 const unhandled: Prepared = Object.freeze({ kind: 'UNHANDLED' })
 
@@ -46,7 +49,12 @@ export class EventPreparer {
   }
 
   /** Prepares a record. Never rejects. Events without a handler are not parsed. */
-  async prepare(record: KafkaRecord, kind: TopicKind, groupId: string): Promise<Prepared> {
+  async prepare(
+    record: KafkaRecord,
+    kind: TopicKind,
+    groupId: string,
+    reportUnknown?: UnknownVersionReport,
+  ): Promise<Prepared> {
     let wire: WireEvent
     try {
       wire = identifyEvent(this.events, wireRecordOf(record, kind, groupId))
@@ -54,19 +62,19 @@ export class EventPreparer {
       return { kind: 'POISON', error: nameKey(error as Error) }
     }
     const handle = this.#handlers.get(wire.eventType)
-    return handle === undefined ? unhandled : this.#receive(wire, handle)
+    if (handle === undefined) return unhandled
+    return this.#receive(() => receiveEvent(this.events, wire, reportUnknown), wire.eventId, handle)
   }
 
   /**
    * Decodes the event. An error of the schema itself, such as a failed lookup, may be transient: the run retries it.
    */
-  async #receive(wire: WireEvent, handle: AnyEventHandler): Promise<Prepared> {
+  async #receive(receive: Receive, eventId: string, handle: AnyEventHandler): Promise<Prepared> {
     try {
-      const event = await receiveEvent(this.events, wire)
-      return new EventRun(this.events, wire, handle, event)
+      return new EventRun(receive, eventId, handle, await receive())
     } catch (error) {
       if (isPermanent(error)) return { kind: 'POISON', error }
-      return new EventRun(this.events, wire, handle, undefined)
+      return new EventRun(receive, eventId, handle, undefined)
     }
   }
 }
@@ -79,25 +87,21 @@ function wireRecordOf({ key, value, headers }: KafkaRecord, kind: TopicKind, gro
 /** One event and its handler. */
 class EventRun implements PreparedRun {
   readonly kind = 'RUN'
-  readonly #events: EventCatalog<Schemas>
-  readonly #wire: WireEvent
+  readonly eventId: string
+  readonly #receive: Receive
   readonly #handle: AnyEventHandler
   #event: ReceivedEvent<string, unknown> | undefined
 
   constructor(
-    events: EventCatalog<Schemas>,
-    wire: WireEvent,
+    receive: Receive,
+    eventId: string,
     handle: AnyEventHandler,
     event: ReceivedEvent<string, unknown> | undefined,
   ) {
-    this.#events = events
-    this.#wire = wire
+    this.#receive = receive
+    this.eventId = eventId
     this.#handle = handle
     this.#event = event
-  }
-
-  get eventId(): string {
-    return this.#wire.eventId
   }
 
   async run(context: RecordContext<unknown>): Promise<void> {
@@ -108,7 +112,7 @@ class EventRun implements PreparedRun {
 
   /** Returns a fresh event for each call: a failed call may have modified the payload. */
   async #take(): Promise<ReceivedEvent<string, unknown>> {
-    const event = this.#event ?? (await receiveEvent(this.#events, this.#wire))
+    const event = this.#event ?? (await this.#receive())
     this.#event = undefined
     return event
   }

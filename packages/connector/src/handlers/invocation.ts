@@ -1,8 +1,8 @@
 /** Turns any kind of handler into a function that prepares the handler call for a record. */
 
 import type { Buffer } from 'node:buffer'
-import { type EventCatalog, type Schemas } from '@waybill/core'
-import { createWireFormat, type TopicKind } from '@waybill/core/internal'
+import { type EventCatalog, type Logger, noopLogger, type Schemas } from '@waybill/core'
+import { createUnknownVersionLog, createWireFormat, type TopicKind } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { Binding } from '../api/binding.ts'
 import type { DecodeOption, ValueDecoder } from '../api/decode-option.ts'
@@ -30,16 +30,21 @@ export interface Handling {
   readonly decode?: DecodeOption | undefined
 }
 
-/** Creates the invocation of a handler, for the records that pass the filter. */
-export function createInvocation({ handler, filter, decode }: Handling): Invocation {
-  const prepare = invocationOf(handler, decode)
+/**
+ * Creates the invocation of a handler, for the records that pass the filter. Unknown versions of events are logged.
+ */
+export function createInvocation({ handler, filter, decode }: Handling, logger: Logger = noopLogger): Invocation {
+  const prepare = invocationOf(handler, decode, logger)
   if (filter === undefined) return prepare
   return (record, kind, groupId) => askFilter(filter, record) ?? prepare(record, kind, groupId)
 }
 
-function invocationOf(handler: Binding['handler'], decode: DecodeOption | undefined): Invocation {
+function invocationOf(handler: Binding['handler'], decode: DecodeOption | undefined, logger: Logger): Invocation {
   const events = preparerOf(handler)
-  if (events !== undefined) return (record, kind, groupId) => events.prepare(record, kind, groupId)
+  if (events !== undefined) {
+    const reportUnknown = createUnknownVersionLog(logger)
+    return (record, kind, groupId) => events.prepare(record, kind, groupId, reportUnknown)
+  }
   const handle = isBatchHandler(handler) ? oneByOne(handler) : (handler as RecordHandler)
   return decode === undefined ? rawInvocation(handle) : decodingInvocation(handle, createValueDecoder(decode))
 }

@@ -191,7 +191,7 @@ export class BindingRun {
     const deduplication = createDeduplication(binding)
     const delivery = new Delivery({
       binding,
-      invocation: createInvocation(binding),
+      invocation: createInvocation(binding, runtime.logger.child({ binding: binding.name })),
       deduplication,
       readRecord: (at, signal) => readRecord(client, at, signal),
       context,

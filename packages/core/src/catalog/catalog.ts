@@ -8,8 +8,10 @@ import { createWireFormat } from '../event/wire/create-wire-format.ts'
 import type { WireFormat, WireFormatName } from '../event/wire/wire-format.ts'
 import { resolveOptions } from '../option/resolve-options.ts'
 import { func, instance, integer, mapOf, nested, oneOf, optional, type Rule, text } from '../option/rule.ts'
-
 import type { UndeclaredMembers } from './declare-payload.ts'
+import { isStandardSchema } from './is-standard-schema.ts'
+import type { Upcaster } from './upcaster.ts'
+import { checkSteps, upcastersRule } from './upcaster-rule.ts'
 
 /** The schemas of a catalog, by the name of the event. */
 export type Schemas = Readonly<Record<string, StandardSchema>>
@@ -30,6 +32,11 @@ export interface EventDefinition<T extends StandardSchema> {
   key(payload: InferOutput<T>): string | null
   /** Version of the schema. @defaultValue 1 */
   readonly version?: number | undefined
+  /**
+   * Steps from each earlier version to the next, made by {@link upcast} and keyed by the version they start from. Without them
+   * the one schema reads all versions, which suits changes that break no reader.
+   */
+  readonly upcasters?: Readonly<Record<number, Upcaster>> | undefined
   /** Kind of thing the event is about. @defaultValue `__GLOBAL__` */
   readonly aggregateType?: string | undefined
   /** The meaning of the event, for contract files and the console. */
@@ -79,7 +86,10 @@ export function defineEvents<S extends Schemas>(
   definitions: { readonly [N in keyof S]: EventDefinition<S[N]> },
   options: CatalogOptions = {},
 ): EventCatalog<S> {
-  const resolved = resolveOptions('defineEvents', catalogRules, { definitions, options })
+  const resolved = resolveOptions('defineEvents', catalogRules, { definitions, options }, (checked, report) => {
+    for (const [name, definition] of Object.entries(checked.definitions))
+      checkSteps(definition, `definitions[${JSON.stringify(name)}]`, report)
+  })
   return Object.freeze({
     definitions: resolved.definitions as EventCatalog<S>['definitions'],
     wireFormat: createWireFormat(resolved.options.wireFormat, resolved.options.producer),
@@ -96,6 +106,7 @@ const definitionRules = {
   key: func(),
   version: integer({ default: 1, min: 1, max: maxEventVersion, because: 'an event begins with its first version' }),
   aggregateType: text({ default: globalAggregateType, because: 'most services do not tell aggregates apart' }),
+  upcasters: optional(upcastersRule),
   description: optional(text()),
 }
 
@@ -170,16 +181,4 @@ function callKey(name: string, keyFrom: (payload: never) => unknown, payload: un
       hint: 'Correct it in the definition of the event.',
     })
   }
-}
-
-function isStandardSchema(value: unknown): boolean {
-  // Some libraries make schemas that are functions.
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
-  const standard: unknown = (value as { '~standard'?: unknown })['~standard']
-  return (
-    typeof standard === 'object' &&
-    standard !== null &&
-    (standard as { version?: unknown }).version === 1 &&
-    typeof (standard as { validate?: unknown }).validate === 'function'
-  )
 }

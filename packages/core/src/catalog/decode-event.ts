@@ -1,20 +1,22 @@
 import { ArgumentError } from '../errors.ts'
 import { recordUnchanged } from '../event/error-context.ts'
 import { SchemaViolationError } from '../event/event-errors.ts'
-import { validate } from '../event/validate.ts'
 import type { WireEvent, WireRecord } from '../event/wire/wire-format.ts'
 import type { RecordHeaders } from '../header/headers.ts'
 import { showValue } from '../option/show-value.ts'
+import type { Logger } from '../telemetry/logger.ts'
 import { definitionOf, type EventCatalog, keyOf, type PayloadOf, type Schemas } from './catalog.ts'
+import { readPayload } from './read-payload.ts'
+import { logUnknownVersion, type UnknownVersionReport } from './unknown-version.ts'
 
 /** An event as its handler gets it. */
 export interface ReceivedEvent<N, P> {
   readonly id: string
   readonly name: N
-  /** Version of the schema the producer wrote with; which ones a handler takes is its own decision. */
+  /** Version of the schema the producer wrote with. The payload is of the catalog's version, whatever this says. */
   readonly version: number
   readonly key: string | null
-  /** The output of the event's schema. */
+  /** The output of the event's newest schema. */
   readonly payload: P
   /** When the fact happened, in epoch milliseconds; null where the record does not tell. */
   readonly occurredAt: number | null
@@ -45,17 +47,19 @@ export function identifyEvent<S extends Schemas>(catalog: EventCatalog<S>, recor
 }
 
 /**
- * Parses and validates the payload of an event that {@link identifyEvent} found.
+ * Parses and validates the payload of an event that {@link identifyEvent} found, and takes it to the newest version. The event
+ * itself keeps the bytes it came with.
  *
  * @throws {@link ParseError}, {@link SchemaViolationError}, and what the schema itself throws.
  */
 export async function receiveEvent<S extends Schemas>(
   catalog: EventCatalog<S>,
   event: WireEvent,
+  reportUnknown?: UnknownVersionReport,
 ): Promise<ReceivedEventOf<S>> {
   const { eventType: name, aggregateId: key } = event
   const definition = definitionOf(catalog, name)
-  const payload = await validate(definition.schema, event.payload.json(), name, recordUnchanged)
+  const payload = await readPayload(name, definition, event.eventVersion, event.payload.json(), reportUnknown)
   if (catalog.wireFormat.bindsKey && keyOf(name, definition, payload) !== key)
     throw new SchemaViolationError(
       name,
@@ -85,10 +89,24 @@ function requireHeaders({ headers }: WireRecord): void {
   })
 }
 
-/** Identifies the event of a record, then parses and validates its payload. */
+/** Settings of {@link decodeEvent}. */
+export interface DecodeEventOptions {
+  /** Receives a warning for an event of a version that the catalog does not know. @defaultValue none */
+  readonly logger?: Logger | undefined
+}
+
+/**
+ * Identifies the event of a record, then parses and validates its payload. An earlier version is taken through the steps of the
+ * catalog to the newest one; a version above it is read as version 1, with a warning.
+ *
+ * @throws {@link ParseError}, {@link SchemaViolationError}, {@link UnknownEventTypeError}: all of them permanent.
+ */
 export async function decodeEvent<S extends Schemas>(
   catalog: EventCatalog<S>,
   record: WireRecord,
+  { logger }: DecodeEventOptions = {},
 ): Promise<ReceivedEventOf<S>> {
-  return receiveEvent(catalog, identifyEvent(catalog, record))
+  const report: UnknownVersionReport | undefined =
+    logger && ((name, version) => logUnknownVersion(logger, name, version))
+  return receiveEvent(catalog, identifyEvent(catalog, record), report)
 }

@@ -6,6 +6,8 @@ import {
   fromJsonSchema,
   type InputOf,
   type PayloadOf,
+  type Upcaster,
+  upcast,
   type WireRecord,
 } from '@waybill/core'
 import { Ajv } from 'ajv'
@@ -24,6 +26,19 @@ const events = defineEvents({
     key: (order) => order.orderId,
   },
 })
+
+const v1 = z.object({ id: z.string(), text: z.string() })
+const v2 = z.object({ id: z.string(), body: z.string(), priority: z.enum(['normal', 'high']).default('normal') })
+export const step: Upcaster<typeof v1, typeof v2> = upcast(v1, v2, ({ id, text }) => ({ id, body: text }))
+
+const versioned = defineEvents({
+  MessagePersisted: { topic: 'm', version: 2, schema: v2, key: (message) => message.id, upcasters: { 1: step } },
+})
+
+export async function receivedNewest(record: WireRecord): Promise<void> {
+  const { payload } = await decodeEvent(versioned, record)
+  expectTypeOf(payload).toEqualTypeOf<{ id: string; body: string; priority: 'normal' | 'high' }>()
+}
 
 type S = typeof events extends EventCatalog<infer T> ? T : never
 
@@ -68,6 +83,29 @@ export const mistakes = {
   noSchema: () =>
     // @ts-expect-error a plain object is no schema
     defineEvents({ a: { topic: 't', schema: { type: 'object' }, key: () => null } }),
+  stepWithoutARequiredField: () =>
+    // @ts-expect-error a step that forgets a required field does not compile
+    upcast(v1, v2, ({ id }) => ({ id })),
+  stepWithAWrongField: () =>
+    // @ts-expect-error body is text
+    upcast(v1, v2, ({ id, text }) => ({ id, body: text.length })),
+  stepFromAMissingField: () =>
+    // @ts-expect-error version 1 has no body
+    upcast(v1, v2, ({ id, body }) => ({ id, body })),
+  stepThatIsAsynchronous: () =>
+    // @ts-expect-error a step is pure, so it waits for nothing
+    upcast(v1, v2, async ({ id, text }) => ({ id, body: text })),
+  stepIsNoFunction: () =>
+    defineEvents({
+      a: {
+        topic: 't',
+        version: 2,
+        schema: v2,
+        key: () => null,
+        // @ts-expect-error a function does not tell its schemas
+        upcasters: { 1: ({ id }: { id: string }) => ({ id, body: '' }) },
+      },
+    }),
   changedDefinition: () => {
     // @ts-expect-error a catalog never changes
     events.definitions['order.placed'].topic = 'other'

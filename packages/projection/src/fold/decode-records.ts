@@ -6,7 +6,7 @@ import {
   UnknownEventTypeError,
   type WireRecord,
 } from '@waybill/core'
-import { receiveEvent } from '@waybill/core/internal'
+import { receiveEvent, type UnknownVersionReport } from '@waybill/core/internal'
 import type { Projection } from '../definition/projection.ts'
 import { ProjectionInputError } from '../definition/projection-errors.ts'
 import type { AnyProjectedEvent } from './fold-batch.ts'
@@ -29,11 +29,12 @@ const longestKey = 255
 export async function decodeRecords<S extends Schemas, State>(
   projection: Projection<S, State>,
   records: readonly WireRecord[],
+  reportUnknown?: UnknownVersionReport,
 ): Promise<DecodedRecords> {
   const events: AnyProjectedEvent[] = []
   for (const record of records) {
     try {
-      events.push(await decodeRecord(projection, record))
+      events.push(await decodeRecord(projection, record, reportUnknown))
     } catch (error) {
       if (error instanceof ProjectionInputError) return { events, error }
       if (!isVerdict(error)) throw error
@@ -46,6 +47,7 @@ export async function decodeRecords<S extends Schemas, State>(
 async function decodeRecord<S extends Schemas, State>(
   projection: Projection<S, State>,
   record: WireRecord,
+  reportUnknown: UnknownVersionReport | undefined,
 ): Promise<AnyProjectedEvent> {
   const wire = identifyEvent(projection.events, record)
   const { aggregateId: key, eventType: name } = wire
@@ -57,7 +59,8 @@ async function decodeRecord<S extends Schemas, State>(
       `${name} has a key that is empty, longer than ${longestKey} characters, contains NUL or ends with a space`,
     )
   // The payload of an event without a function is not needed.
-  if (projection.fold[name] !== undefined) return { ...(await receiveEvent(projection.events, wire)), key }
+  if (projection.fold[name] !== undefined)
+    return { ...(await receiveEvent(projection.events, wire, reportUnknown)), key }
   const { eventId: id, eventVersion: version, occurredAt, aggregateType, aggregateVersion, tenantId, headers } = wire
   return { id, name, version, key, payload: undefined, occurredAt, aggregateType, aggregateVersion, tenantId, headers }
 }

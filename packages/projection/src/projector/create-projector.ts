@@ -1,6 +1,6 @@
 import { type BatchHandler, BatchProcessingError, type Binding } from '@waybill/connector'
 import { type Runtime, type Schemas, StateError, systemRuntime } from '@waybill/core'
-import type { ProjectionStore } from '@waybill/core/internal'
+import { createUnknownVersionLog, type ProjectionStore, type UnknownVersionReport } from '@waybill/core/internal'
 import { hasMethods, instance, list, resolveOptions } from '@waybill/core/option'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { AnyProjection, Projection } from '../definition/projection.ts'
@@ -78,12 +78,15 @@ class BatchProjector implements Projector {
   readonly #projections: Projections
   readonly #store: ProjectionStore
   readonly #telemetry: ProjectionTelemetry
+  readonly #reportUnknown: UnknownVersionReport
   #live: KnownBuild | undefined
 
   constructor(projections: Projections, store: ProjectionStore, runtime: Runtime) {
     this.#projections = projections
     this.#store = store
-    this.#telemetry = new ProjectionTelemetry(projections[0].name, runtime)
+    const { name } = projections[0]
+    this.#telemetry = new ProjectionTelemetry(name, runtime)
+    this.#reportUnknown = createUnknownVersionLog(runtime.logger.child({ projection: name }))
   }
 
   binding(options: Pick<Binding, 'groupId'> & Partial<Omit<Binding, 'handler'>>): Binding {
@@ -115,7 +118,7 @@ class BatchProjector implements Projector {
   /** Returns false if nothing was applied, because something else changed first. */
   async #apply(records: readonly KafkaRecord[]): Promise<boolean> {
     const live = (this.#live ??= await openLive(this.#store, this.#projections))
-    const decoded = await decodeRecords(live.projection, records)
+    const decoded = await decodeRecords(live.projection, records, this.#reportUnknown)
     const placed = decoded.events.map((event, index) => ({ event, ...placeOf(records[index] as KafkaRecord) }))
     const result = await applyBatch(this.#store, live, placed)
     if (result === 'MOVED') {
