@@ -10,6 +10,8 @@ export interface ContractFile {
   readonly description?: string
   /** Library that the schema was written with. */
   readonly vendor: string
+  /** Version of that library when the file was written. */
+  readonly vendorVersion?: string
   /** JSON Schema of what a writer passes, normalized. */
   readonly schema: JsonObject
 }
@@ -20,28 +22,34 @@ export function contractPath({ event, version }: Pick<ContractFile, 'event' | 'v
 }
 
 /**
- * Returns the contracts of a catalog, from what its schemas accept as input.
+ * Returns the contracts of a catalog, from what its schemas accept as input. `vendorVersions` has the versions of the
+ * libraries by vendor: `{ zod: '4.6.7' }`.
  *
  * @throws {@link ArgumentError} for a schema that cannot tell its JSON Schema.
  */
-export function contractsOf<S extends Schemas>(catalog: EventCatalog<S>): readonly ContractFile[] {
-  return Object.entries(catalog.definitions).map(([event, { schema, version, topic, description }]) => ({
-    event,
-    version,
-    topic,
-    ...(description === undefined ? {} : { description }),
-    vendor: schema['~standard'].vendor,
-    schema: normalizeSchema(inputSchemaOf(event, schema)),
-  }))
+export function contractsOf<S extends Schemas>(
+  catalog: EventCatalog<S>,
+  vendorVersions: Readonly<Record<string, string>> = {},
+): readonly ContractFile[] {
+  return Object.entries(catalog.definitions).map(([event, { schema, version, topic, description }]) => {
+    const { vendor } = schema['~standard']
+    const vendorVersion = vendorVersions[vendor]
+    return {
+      event,
+      version,
+      topic,
+      ...(description === undefined ? {} : { description }),
+      vendor,
+      ...(vendorVersion === undefined ? {} : { vendorVersion }),
+      schema: normalizeSchema(inputSchemaOf(event, schema)),
+    }
+  })
 }
 
 /** Returns the text of a contract file: sorted keys and a line end, so that equal contracts are equal files. */
 export function contractText(contract: ContractFile): string {
-  const { event, version, topic, description, vendor, schema } = contract
-  const file = {
-    ...schema,
-    'x-waybill': { event, version, topic, vendor, ...(description === undefined ? {} : { description }) },
-  }
+  const { schema, ...about } = contract
+  const file = { ...schema, 'x-waybill': about }
   return `${JSON.stringify(JSON.parse(canonicalText(file)), null, 2)}\n`
 }
 
@@ -53,7 +61,7 @@ export function contractText(contract: ContractFile): string {
 export function readContract(path: string, text: string): ContractFile {
   const { 'x-waybill': about, ...schema } = parse(path, text)
   if (!isJsonObject(about)) throw notAContract(path, 'it has no "x-waybill"')
-  const { event, version, topic, description, vendor } = about
+  const { event, version, topic, description, vendor, vendorVersion } = about
   if (typeof event !== 'string' || typeof version !== 'number')
     throw notAContract(path, 'its "x-waybill" names no event and version')
   return {
@@ -62,6 +70,7 @@ export function readContract(path: string, text: string): ContractFile {
     topic: typeof topic === 'string' ? topic : '',
     ...(typeof description === 'string' ? { description } : {}),
     vendor: typeof vendor === 'string' ? vendor : '',
+    ...(typeof vendorVersion === 'string' ? { vendorVersion } : {}),
     schema,
   }
 }

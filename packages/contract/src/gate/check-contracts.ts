@@ -1,10 +1,12 @@
 import { compareSchemas } from '../compare/compare-schemas.ts'
-import type { ContractFile } from '../file/contract-file.ts'
-import { contractPath } from '../file/contract-file.ts'
-import { type ContractWaiver, holdsOn, isWaivedBy } from '../file/waiver.ts'
+import { type ContractFile, contractPath } from '../file/contract-file.ts'
+import type { ContractWaiver } from '../file/waiver.ts'
 import type { CompatibilityMode } from '../policy/compatibility-mode.ts'
 import { type ContractFinding, findingOf } from '../rule/finding.ts'
 import { canonicalText } from '../schema/json.ts'
+import { applyWaivers, type GateFinding, type StaleWaiver } from './gate-finding.ts'
+import { type LibraryChange, libraryChanges } from './library-changes.ts'
+import { hasSameMeaning } from './same-meaning.ts'
 
 /** The contracts to check, and how strictly. */
 export interface CheckContractsOptions {
@@ -12,98 +14,172 @@ export interface CheckContractsOptions {
   readonly current: readonly ContractFile[]
   /** The contracts of the base: all versions that were released. */
   readonly against: readonly ContractFile[]
-  /** @defaultValue `FULL` */
+  /**
+   * Every change is compared with all released versions. Without `_TRANSITIVE`, differences from versions before the last one
+   * are warnings.
+   *
+   * @defaultValue `FULL`
+   */
   readonly policy?: CompatibilityMode | undefined
   /** Makes warnings BREAKING, and what cannot be told. @defaultValue false */
   readonly strict?: boolean | undefined
+  /**
+   * Versions of each event from which upcast steps lead to the current one: new readers of such events are given the upcast
+   * payload, so what they would refuse is a warning, with `strict` too. {@link crossCheck} tries the steps.
+   */
+  readonly upcast?: Readonly<Record<string, readonly number[]>> | undefined
+  /** Findings of other checks, to be judged together with these. */
+  readonly others?: readonly GateFinding[] | undefined
   readonly waivers?: readonly ContractWaiver[] | undefined
   /** The day on which waivers are judged, as `2026-12-31`. */
   readonly today: string
 }
 
-/** A finding of the gate, with the file that it belongs to. */
-export interface GateFinding extends ContractFinding {
-  readonly event: string
-  /** Path of the contract file inside its folder. */
-  readonly file: string
-  /** The reason of the waiver that covers the finding. */
-  readonly waived?: string
-}
-
 /** The result of a check. */
 export interface ContractReport {
   readonly findings: readonly GateFinding[]
-  /** Waivers that cover nothing, or whose last day is over. */
-  readonly staleWaivers: readonly ContractWaiver[]
-  /** Contracts compared with an older one. */
+  readonly staleWaivers: readonly StaleWaiver[]
+  /** Other schema libraries, or versions of them, than those that wrote the released contracts. */
+  readonly libraries: readonly LibraryChange[]
+  /** Comparisons of two contracts that differ. */
   readonly compared: number
-  /** True if no finding is BREAKING without a waiver. */
+  /** True if no finding is BREAKING without a waiver, and no waiver is stale. */
   readonly passes: boolean
 }
 
 /**
- * Compares the contracts of a repository with those of its base: with the last version, or with all kept versions where the
- * policy is transitive. An edited version is compared with itself, since consumers may have been built with either.
+ * Compares the contracts of a repository with all versions that its base released. An edited version is compared with
+ * itself, too, since consumers may have been built with either.
  */
 export function checkContracts(options: CheckContractsOptions): ContractReport {
-  const { current, against, policy = 'FULL', strict = false, waivers = [], today } = options
-  const severity = strict ? 'BREAKING' : 'WARNING'
-  let compared = 0
-  const findings = current.flatMap((contract): GateFinding[] => {
-    const file = contractPath(contract)
-    return basesOf(contract, against, policy).flatMap((base) => {
-      if (canonicalText(base.schema) === canonicalText(contract.schema)) return []
-      compared += 1
-      const isSameVersion = base.version === contract.version
-      const edited = isSameVersion
-        ? [
-            findingOf('versionEdited', {
-              severity,
-              direction: null,
-              at: { older: '', newer: '' },
-              message: `${file} was edited after its release`,
-            }),
-          ]
-        : []
-      const differences = compareSchemas(base.schema, contract.schema, {
-        mode: policy,
-        strict,
-        isSameVersion,
-        format: 'ASSERTION',
-      })
-      return [...edited, ...differences].map((finding) => ({ ...finding, event: contract.event, file }))
-    })
-  })
-  const gone = against
-    .filter(({ event }) => !current.some((contract) => contract.event === event))
-    .map(
-      (contract): GateFinding => ({
-        ...findingOf('eventRemoved', {
-          severity,
-          direction: 'BACKWARD',
-          at: { older: '', newer: null },
-          message: `${contract.event} version ${contract.version} is no longer among the contracts`,
-        }),
-        event: contract.event,
-        file: contractPath(contract),
-      }),
-    )
-  const judged = [...findings, ...gone].map((finding) => waive(finding, waivers, today))
-  const staleWaivers = waivers.filter(
-    (waiver) => !holdsOn(waiver, today) || !judged.some((finding) => isWaivedBy(waiver, finding.event, finding)),
-  )
-  const passes = judged.every((finding) => finding.severity !== 'BREAKING' || finding.waived !== undefined)
-  return { findings: judged, staleWaivers, compared, passes: passes && staleWaivers.length === 0 }
+  const { current, against, others = [], waivers = [], today } = options
+  const pairs = current.flatMap((contract) => pairsOf(contract, current, against))
+  const found = [
+    ...pairs.flatMap((pair) => compare(pair, options)),
+    ...current.flatMap((contract) => movesOf(contract, options)),
+    ...against.flatMap((contract) => removalsOf(contract, options)),
+    ...others,
+  ]
+  const { findings, staleWaivers } = applyWaivers(withoutRepeats(found), waivers, today)
+  const passes = findings.every(({ severity, waived }) => severity !== 'BREAKING' || waived !== undefined)
+  return {
+    findings,
+    staleWaivers,
+    libraries: libraryChanges(current, against),
+    compared: pairs.length,
+    passes: passes && staleWaivers.length === 0,
+  }
 }
 
-function basesOf(contract: ContractFile, against: readonly ContractFile[], policy: CompatibilityMode): ContractFile[] {
-  const earlier = against
-    .filter(({ event, version }) => event === contract.event && version <= contract.version)
+interface Pair {
+  readonly older: ContractFile
+  readonly newer: ContractFile
+  /** Whether no released version lies between the two. */
+  readonly isLast: boolean
+}
+
+/** An unchanged contract was compared when it was new; it is compared again only with earlier versions that were edited. */
+function pairsOf(newer: ContractFile, current: readonly ContractFile[], against: readonly ContractFile[]): Pair[] {
+  const isEarlier = ({ event, version }: ContractFile): boolean => event === newer.event && version < newer.version
+  const own = against.find((contract) => isSameVersion(contract, newer))
+  const isUnchanged = own !== undefined && isSameText(own, newer)
+  const isEdited = (contract: ContractFile): boolean =>
+    against.some((released) => isSameVersion(released, contract) && !isSameText(released, contract))
+  const olders = isUnchanged
+    ? current.filter((contract) => isEarlier(contract) && isEdited(contract))
+    : [...(own === undefined ? [] : [own]), ...against.filter(isEarlier)]
+  return olders
     .toSorted((one, other) => other.version - one.version)
-  return policy.endsWith('_TRANSITIVE') ? earlier : earlier.slice(0, 1)
+    .map((older, index) => ({ older, newer, isLast: index === 0 }))
 }
 
-function waive(finding: GateFinding, waivers: readonly ContractWaiver[], today: string): GateFinding {
-  const waiver = waivers.find((each) => holdsOn(each, today) && isWaivedBy(each, finding.event, finding))
-  return waiver === undefined ? finding : { ...finding, waived: waiver.reason }
+function compare({ older, newer, isLast }: Pair, options: CheckContractsOptions): GateFinding[] {
+  const { policy = 'FULL', strict = false, upcast = {} } = options
+  const isOneVersion = older.version === newer.version
+  const place = { event: newer.event, file: contractPath(newer), against: older.version }
+  if (isOneVersion && hasSameMeaning(older.schema, newer.schema)) return [{ ...libraryFinding(older, newer), ...place }]
+  const differences = compareSchemas(older.schema, newer.schema, {
+    mode: policy,
+    strict,
+    isSameVersion: isOneVersion,
+    format: 'ASSERTION',
+  })
+  const edited = isOneVersion ? [editFinding(newer, differences.length === 0, options)] : []
+  const isSoft = !isLast && !strict && !policy.endsWith('_TRANSITIVE')
+  const hasSteps = upcast[newer.event]?.includes(older.version) === true
+  return [...edited, ...differences].map((finding): GateFinding => {
+    const isWarning = finding.severity === 'BREAKING' && (isSoft || (hasSteps && finding.direction === 'BACKWARD'))
+    return { ...finding, ...(isWarning ? { severity: 'WARNING' } : {}), ...place }
+  })
+}
+
+/** An optional property with a default needs no new version: an edit that nothing speaks against is only noted. */
+function editFinding(
+  { event, version }: ContractFile,
+  isHarmless: boolean,
+  options: CheckContractsOptions,
+): ContractFinding {
+  const severity = isHarmless ? 'INFO' : severityOf(options)
+  return aboutFile('versionEdited', severity, `${event} version ${version} was edited after its release`)
+}
+
+function libraryFinding(older: ContractFile, newer: ContractFile): ContractFinding {
+  const what = `${newer.event} version ${newer.version} is spelled in another way than in the base`
+  return aboutFile('libraryChanged', 'INFO', `${what}${byLibrary(older, newer)}`)
+}
+
+function byLibrary(older: ContractFile, newer: ContractFile): string {
+  const [change] = libraryChanges([newer], [older])
+  return change === undefined ? '' : `, by ${change.to} instead of ${change.from}`
+}
+
+function movesOf(contract: ContractFile, options: CheckContractsOptions): GateFinding[] {
+  const { event, version, topic } = contract
+  const [last] = options.against
+    .filter((released) => released.event === event && released.version <= version)
+    .toSorted((one, other) => other.version - one.version)
+  if (last === undefined || last.topic === topic || last.topic === '' || topic === '') return []
+  const message = `${event} moved from the topic ${last.topic} to ${topic}`
+  const file = contractPath(contract)
+  return [{ ...aboutFile('topicChanged', severityOf(options), message), event, file, against: last.version }]
+}
+
+function removalsOf(released: ContractFile, options: CheckContractsOptions): GateFinding[] {
+  const { current } = options
+  const { event, version } = released
+  if (current.some((contract) => isSameVersion(contract, released))) return []
+  const isKnown = current.some((contract) => contract.event === event)
+  const message = `${event} version ${version} is no longer among the contracts`
+  const finding = aboutFile(isKnown ? 'versionRemoved' : 'eventRemoved', severityOf(options), message)
+  const at = { older: '', newer: null }
+  return [{ ...finding, direction: 'BACKWARD', at, event, file: contractPath(released) }]
+}
+
+function aboutFile(
+  rule: Parameters<typeof findingOf>[0],
+  severity: ContractFinding['severity'],
+  message: string,
+): ContractFinding {
+  return findingOf(rule, { severity, direction: null, at: { older: '', newer: '' }, message })
+}
+
+function severityOf({ strict = false }: CheckContractsOptions): 'BREAKING' | 'WARNING' {
+  return strict ? 'BREAKING' : 'WARNING'
+}
+
+function isSameVersion(one: ContractFile, other: ContractFile): boolean {
+  return one.event === other.event && one.version === other.version
+}
+
+function isSameText(one: ContractFile, other: ContractFile): boolean {
+  return canonicalText(one.schema) === canonicalText(other.schema)
+}
+
+/** A difference from the last version mostly is one from every earlier version, too. The first one stays. */
+function withoutRepeats(findings: readonly GateFinding[]): GateFinding[] {
+  const seen = new Set<string>()
+  return findings.filter(({ code, file, message, direction }) => {
+    const key = JSON.stringify([code, file, message, direction])
+    return !seen.has(key) && seen.add(key)
+  })
 }

@@ -9,6 +9,9 @@ export type RuleName =
   | 'libraryChanged'
   | 'eventRemoved'
   | 'notWritten'
+  | 'versionRemoved'
+  | 'topicChanged'
+  | 'staleWaiver'
   | 'requiredAdded'
   | 'requiredRemoved'
   | 'typeChanged'
@@ -31,6 +34,10 @@ export type RuleName =
   | 'noDefault'
   | 'looksRenamed'
   | 'cannotTell'
+  | 'readerRefuses'
+  | 'oldEventRefused'
+  | 'upcastFails'
+  | 'notTried'
 
 /** All rules, by name; the reference page is made from them. */
 export const contractRules: Readonly<Record<RuleName, ContractRule>> = {
@@ -84,6 +91,30 @@ export const contractRules: Readonly<Record<RuleName, ContractRule>> = {
     explanation: 'The catalog and the files in the repository differ, so a review does not see the change.',
     example: { before: 'catalog: OrderPlaced v2', after: 'schemas/OrderPlaced/v1.json' },
     remedy: 'Run `npx waybill-contract write` and commit the files.',
+  },
+  versionRemoved: {
+    code: 'WB-C008',
+    title: 'the contract file of a released version was removed',
+    explanation:
+      'Records of the version wait in topics, retry tiers and dead letters, and later changes are no longer compared with it.',
+    example: { before: 'schemas/OrderPlaced/v1.json, v2.json', after: 'schemas/OrderPlaced/v2.json' },
+    remedy: 'Restore the file. Keep it until the last record of the version is gone.',
+  },
+  topicChanged: {
+    code: 'WB-C009',
+    title: 'an event moved to another topic',
+    explanation:
+      'Consumers of the former topic receive no new events, and the order of a key across both topics is lost.',
+    example: { before: '"topic": "orders"', after: '"topic": "orders.v2"' },
+    remedy: 'Keep the topic, or migrate its consumers first and waive the finding for that time.',
+  },
+  staleWaiver: {
+    code: 'WB-C010',
+    title: 'a waiver is expired or covers nothing',
+    explanation:
+      'A waiver accepts a finding until a day. One that outlives its finding would hide the next one like it.',
+    example: { before: '{"code":"WB-C205","event":"OrderPlaced","until":"2026-01-31","reason":"…"}', after: '' },
+    remedy: 'Remove the entry. If its finding is still there, decide about it again.',
   },
   requiredAdded: {
     code: 'WB-C101',
@@ -255,5 +286,41 @@ export const contractRules: Readonly<Record<RuleName, ContractRule>> = {
       'A keyword or its size puts the answer out of reach. The gate never takes this for a pass in strict mode.',
     example: { before: String.raw`{"pattern":"(a)\\1"}`, after: String.raw`{"pattern":"(a|b)\\1"}` },
     remedy: 'Write the place with keywords that can be compared, or waive the finding with its reason.',
+  },
+  readerRefuses: {
+    code: 'WB-C501',
+    title: 'an existing consumer refused a new event',
+    explanation:
+      'The decoder or handler of the base ran with an event generated from the new schema, and failed. It fails for such ' +
+      'records for as long as a deployment rolls.',
+    example: { before: 'handler of the base: switch (priority) { case "normal": … }', after: '{"priority":"urgent"}' },
+    remedy: 'Let the consumer accept the event first, release it, and change the writer after that.',
+  },
+  oldEventRefused: {
+    code: 'WB-C502',
+    title: 'a new consumer refused an old event',
+    explanation:
+      'The new decoder or handler ran with an event generated from a released schema, and failed. Such records lie in topics, ' +
+      'retry tiers and dead letters.',
+    example: { before: '{"id":"o-1"}', after: 'handler: event.payload.note.trim()' },
+    remedy: 'Accept the event, or add an upcast step from its version.',
+  },
+  upcastFails: {
+    code: 'WB-C503',
+    title: 'an upcast step failed',
+    explanation:
+      'An event generated from the older version went through the upcast steps. A step threw, or its result does not fit the ' +
+      'newest schema.',
+    example: { before: 'v1: {"text":"a"}', after: 'upcast: ({ text }) => ({ body: text.split("|")[1] })' },
+    remedy: 'Make the step total: it must accept every event of the version it starts from.',
+  },
+  notTried: {
+    code: 'WB-C504',
+    title: 'consumers were not tried with an event',
+    explanation:
+      'No event could be generated that its writer accepts, or the code of the base could not be loaded. Nothing is known ' +
+      'about the consumers of this event.',
+    example: { before: 'z.string().refine(isIban)', after: '' },
+    remedy: 'Export `samples` for the event beside the catalog, or correct the error in the message.',
   },
 }

@@ -1,5 +1,7 @@
 import {
+  type CheckContractsOptions,
   type ContractFile,
+  type ContractReport,
   checkContracts,
   compareSchemas,
   contractPath,
@@ -29,6 +31,23 @@ function order(version: number, ...values: [string, ...string[]]): ContractFile 
 
 function spelled(a: object, required: readonly string[]): Record<string, unknown> {
   return { type: 'object', properties: { a }, required }
+}
+
+function withProperty({ schema }: ContractFile, name: string, inner: object): ContractFile['schema'] {
+  return { ...schema, properties: { ...(schema['properties'] as object), [name]: inner } } as ContractFile['schema']
+}
+
+/** The same schema with its id as a union of one. */
+function asUnion(contract: ContractFile): ContractFile['schema'] {
+  return withProperty(contract, 'id', { anyOf: [{ type: 'string' }] })
+}
+
+function check(options: Omit<CheckContractsOptions, 'today'>): ContractReport {
+  return checkContracts({ ...options, today })
+}
+
+function codesOf({ findings }: ContractReport): string[] {
+  return findings.map(({ code, severity }) => `${code} ${severity}`)
 }
 
 describe('contract files', () => {
@@ -77,53 +96,119 @@ describe('S2-060 the gate', () => {
       compared: 0,
       passes: true,
     })
-    expect(checkContracts({ current: [wider], against: [v1], policy: 'BACKWARD', today })).toMatchObject({
+    expect(checkContracts({ current: [v1, wider], against: [v1], policy: 'BACKWARD', today })).toMatchObject({
       findings: [],
       passes: true,
     })
   })
 
   test('warns of what is stricter than the policy, fails on it with strict, and on what the policy forbids', () => {
-    const lenient = checkContracts({ current: [wider], against: [v1], today })
+    const lenient = checkContracts({ current: [v1, wider], against: [v1], today })
     expect(lenient.passes).toBe(true)
     expect(lenient.findings.map(({ code, severity }) => `${code} ${severity}`)).toEqual(['WB-C205 WARNING'])
-    expect(checkContracts({ current: [wider], against: [v1], strict: true, today }).passes).toBe(false)
+    expect(checkContracts({ current: [v1, wider], against: [v1], strict: true, today }).passes).toBe(false)
     const removed = { ...wider, schema: { type: 'object', properties: {} } }
-    expect(checkContracts({ current: [removed], against: [v1], today }).passes).toBe(false)
+    expect(checkContracts({ current: [v1, removed], against: [v1], today }).passes).toBe(false)
   })
 
-  test('finds an edited version, a removed event, and with a transitive policy a break with an older version', () => {
-    const edited = checkContracts({ current: [{ ...wider, version: 1 }], against: [v1], today })
-    expect(edited.findings[0]?.code).toBe('WB-C001')
-    expect(checkContracts({ current: [], against: [v1], today }).findings[0]?.code).toBe('WB-C006')
+  test('finds an edited version and a removed event or version', () => {
+    const edited = check({ current: [{ ...wider, version: 1 }], against: [v1] })
+    expect(codesOf(edited)).toEqual(['WB-C001 WARNING', 'WB-C205 WARNING'])
+    expect(codesOf(check({ current: [], against: [v1] }))).toEqual(['WB-C006 WARNING'])
+    expect(codesOf(check({ current: [{ ...v1, version: 2 }], against: [v1], strict: true }))).toEqual([
+      'WB-C008 BREAKING',
+    ])
+  })
+
+  test('S2-057 only notes an edit that adds an optional property with a default', () => {
+    const edited = { ...v1, schema: withProperty(v1, 'note', { type: 'string', default: '' }) }
+    const report = check({ current: [edited], against: [v1], strict: true })
+    expect(codesOf(report)).toEqual(['WB-C001 INFO'])
+    expect(report.passes).toBe(true)
+  })
+
+  test('only notes another spelling of a released version, and names the library that changed', () => {
+    const before: ContractFile = { ...v1, vendorVersion: '4.1.13', schema: asUnion(v1) }
+    const report = check({ current: [{ ...v1, vendorVersion: '4.6.7' }], against: [before], strict: true })
+    expect(codesOf(report)).toEqual(['WB-C005 INFO'])
+    expect(report).toMatchObject({
+      passes: true,
+      libraries: [{ from: 'zod 4.1.13', to: 'zod 4.6.7', events: ['OrderPlaced'] }],
+    })
+    expect(reportText(report, 'text', 'schemas')).toMatch(/^The schema library changed from zod 4.1.13 to zod 4.6.7.\n/)
+  })
+
+  test('finds an event that moved to another topic', () => {
+    const report = check({ current: [v1, { ...v1, version: 2, topic: 'orders.v2' }], against: [v1] })
+    expect(report.findings).toMatchObject([
+      { code: 'WB-C009', message: 'OrderPlaced moved from the topic orders to orders.v2' },
+    ])
+  })
+
+  test('compares with all released versions, and warns of older ones unless the policy is transitive', () => {
     const versions = [{ p: { type: 'string' } }, {}, { p: { type: 'number' } }].map((properties, index) => ({
       ...v1,
       version: index + 1,
       schema: { type: 'object', properties },
     }))
-    const check = (policy: 'FULL' | 'FULL_TRANSITIVE'): boolean =>
-      checkContracts({ current: versions.slice(2), against: versions.slice(0, 2), policy, today }).passes
-    expect([check('FULL'), check('FULL_TRANSITIVE')]).toEqual([true, false])
+    const run = (policy: 'FULL' | 'FULL_TRANSITIVE', strict: boolean): ContractReport =>
+      check({ current: versions, against: versions.slice(0, 2), policy, strict })
+    const broken = 'WB-C103 BREAKING'
+    expect(codesOf(run('FULL', false))).toEqual(['WB-C103 WARNING'])
+    expect(run('FULL', false).passes).toBe(true)
+    expect(codesOf(run('FULL', true))).toEqual([broken])
+    expect(codesOf(run('FULL_TRANSITIVE', false))).toContain(broken)
+    expect(run('FULL_TRANSITIVE', false).findings[0]?.against).toBe(1)
+  })
+
+  test('compares an unchanged version with an earlier one that was edited', () => {
+    const v2 = { ...v1, version: 2 }
+    const edited = { ...wider, version: 1 }
+    const findings = check({ current: [edited, v2], against: [v1, v2], policy: 'BACKWARD' }).findings
+    expect(findings.filter(({ file }) => file === 'OrderPlaced/v2.json')).toMatchObject([
+      { code: 'WB-C206', against: 1 },
+    ])
+    expect(check({ current: [v1, v2], against: [v1, v2] })).toMatchObject({ compared: 0, passes: true })
+  })
+
+  test('warns of what upcast steps repair, with strict too, and still fails on what old readers refuse', () => {
+    const v2 = {
+      ...v1,
+      version: 2,
+      schema: { ...v1.schema, required: ['id', 'note'], properties: { id: {}, note: {} } },
+    }
+    const run = (policy: 'BACKWARD' | 'FORWARD', upcast: Record<string, number[]>): boolean =>
+      check({ current: [v1, v2], against: [v1], policy, upcast, strict: true }).passes
+    expect([run('BACKWARD', {}), run('BACKWARD', { OrderPlaced: [1] }), run('BACKWARD', { OrderPlaced: [2] })]).toEqual(
+      [false, true, false],
+    )
+    expect(run('FORWARD', { OrderPlaced: [1] })).toBe(false)
   })
 
   test('accepts a waived finding until its last day, and fails on a waiver that covers nothing', () => {
     const entry = { code: 'WB-C205', event: 'OrderPlaced', until: today, reason: 'readers are rolled out' }
     const waivers = readWaivers('waivers.json', JSON.stringify([entry]))
-    const options = { current: [wider], against: [v1], strict: true, waivers }
+    const options = { current: [v1, wider], against: [v1], strict: true, waivers }
     expect(checkContracts({ ...options, today }).passes).toBe(true)
     expect(checkContracts({ ...options, today: '2026-11-19' }).passes).toBe(false)
-    expect(checkContracts({ ...options, current: [v1], today })).toMatchObject({ passes: false, staleWaivers: waivers })
+    const why = (report: ContractReport): unknown => report.staleWaivers.map((waiver) => waiver.why)
+    expect(why(check({ ...options, current: [v1] }))).toEqual(['UNUSED'])
+    expect(why(checkContracts({ ...options, today: '2026-11-19' }))).toEqual(['EXPIRED'])
     expect(() => readWaivers('waivers.json', '[{"code":"WB-C205"}]')).toThrow(ArgumentError)
   })
 
-  test('reports as text, as JSON and as annotations', () => {
-    const report = checkContracts({ current: [wider], against: [v1], strict: true, today })
-    expect(reportText(report, 'text', 'schemas')).toContain(
-      'BREAKING WB-C205 OrderPlaced/v2.json: priority also lists "high"',
-    )
-    expect(JSON.parse(reportText(report, 'json', 'schemas'))).toEqual(JSON.parse(JSON.stringify(report)))
-    expect(reportText(report, 'github', 'schemas')).toMatch(
-      /^::error file=schemas\/OrderPlaced\/v2.json,line=1,title=WB-C205::priority/,
-    )
+  test('waives a finding at one place only where the waiver names it', () => {
+    const entry = { code: 'WB-C205', event: 'OrderPlaced', until: today, reason: 'rolled out', by: 'ana' }
+    const covers = (path: string): boolean =>
+      check({ current: [v1, wider], against: [v1], strict: true, waivers: [{ ...entry, path }] }).passes
+    expect([covers('/properties/priority'), covers('/properties/id')]).toEqual([true, false])
+  })
+
+  test.each([
+    ['an unknown field', { event: 'E', until: today, reason: 'x', pth: '/a' }],
+    ['a day that does not exist', { event: 'E', until: '2026-02-30', reason: 'x' }],
+    ['no reason', { event: 'E', until: today, reason: '' }],
+  ])('refuses a waiver with %s', (_, fields) => {
+    expect(() => readWaivers('w.json', JSON.stringify([{ code: 'WB-C205', ...fields }]))).toThrow('is no waiver')
   })
 })
