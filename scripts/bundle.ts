@@ -1,6 +1,6 @@
 /**
  * `npm run build`, after the compiler has emitted declarations: bundles the JavaScript of each public package into
- * `dist`, one file for each entry of `exports`, and shared files for modules that several of them use.
+ * `dist`, one file for each entry of `exports` and each command of `bin`, and shared files for modules that several of them use.
  *
  * Loading hundreds of small files took most of the time of an import. Dependencies stay imports, including those on
  * sibling packages: two packages then load the same module, and `instanceof` holds. Names are kept and nothing is
@@ -13,10 +13,11 @@ import { rolldown } from 'rolldown'
 import { publicPackages } from './lib/public-packages.ts'
 
 interface Manifest {
+  readonly bin?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly optionalDependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
-  readonly exports: Readonly<Record<string, string | { readonly '@waybill/source': string; readonly default: string }>>
+  readonly exports: Readonly<Record<string, string | { readonly default: string }>>
 }
 
 const repository = join(import.meta.dirname, '..')
@@ -45,14 +46,15 @@ async function bundle(folder: string): Promise<void> {
   })
 }
 
-/** Returns the sources of the entries by output file name: `wire/index` for `./dist/wire/index.js`. */
-function entriesOf({ exports }: Manifest, folder: string): Record<string, string> {
+/** Returns the sources of entries and commands by output file name: `wire/index` for `./dist/wire/index.js`. */
+function entriesOf({ bin = {}, exports }: Manifest, folder: string): Record<string, string> {
   const entries = Object.values(exports).filter((target) => typeof target !== 'string')
+  const targets = [...entries.map((target) => target.default), ...Object.values(bin)]
   return Object.fromEntries(
-    entries.map((target) => [
-      target.default.replace(/^\.\/dist\//, '').replace(/\.js$/, ''),
-      join(folder, target['@waybill/source']),
-    ]),
+    targets.map((target) => {
+      const name = target.replace(/^\.\/dist\//, '').replace(/\.js$/, '')
+      return [name, join(folder, 'src', `${name}.ts`)]
+    }),
   )
 }
 

@@ -2,7 +2,7 @@
  * The published packages. Each is packed from a fresh build and installed into an empty project, and all tests here use
  * that project: the sources play no part.
  */
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readRequirements } from '@waybill/test-support'
@@ -67,15 +67,21 @@ function tarballOf(name: string): Tarball {
   return tarball
 }
 
-/** The files that users load by a name of the package, `dist/wire/index.js`. */
+/** The files that users load by a name of the package, `dist/wire/index.js`, or run as a command. */
 async function entryFilesOf(name: string): Promise<string[]> {
   const path = join(project.root, 'node_modules', name, 'package.json')
-  const { exports } = JSON.parse(await readFile(path, 'utf8')) as {
+  const { exports, bin = {} } = JSON.parse(await readFile(path, 'utf8')) as {
     exports: Readonly<Record<string, string | { readonly default: string }>>
+    bin?: Readonly<Record<string, string>>
   }
-  return Object.values(exports).flatMap((target) =>
-    typeof target === 'string' ? [] : [target.default.replace('./', '')],
-  )
+  const modules = Object.values(exports).flatMap((target) => (typeof target === 'string' ? [] : [target.default]))
+  return [...modules, ...Object.values(bin)].map((target) => target.replace('./', ''))
+}
+
+/** The files that users copy from the package. */
+async function templatesOf(folder: string): Promise<string[]> {
+  const names = await readdir(join(workspace.root, folder, 'template')).catch(() => [])
+  return names.map((name) => `template/${name}`)
 }
 
 describe.each(packages)('$name', ({ name, shortName, folder, dependencies, entries }) => {
@@ -96,7 +102,9 @@ describe.each(packages)('$name', ({ name, shortName, folder, dependencies, entri
       ...bundles,
       ...mapped.map((path) => `${path}.map`),
     ]
-    expect(new Set(files)).toEqual(new Set(['package.json', 'README.md', 'LICENSE', ...shipped]))
+    expect(new Set(files)).toEqual(
+      new Set(['package.json', 'README.md', 'LICENSE', ...(await templatesOf(folder)), ...shipped]),
+    )
     for (const path of shared) expect(code.join('\n')).toContain(`/${basename(path)}"`)
   })
 
@@ -170,6 +178,41 @@ describe.each(packages)('$name', ({ name, shortName, folder, dependencies, entri
     })
   })
 })
+
+describe.each(nodes)('waybill-contract on Node $major', ({ find }) => {
+  test('writes and checks the contracts of a TypeScript catalog in a repository of its user', async (context) => {
+    const node = pathOf(find(), context)
+    const root = join(project.root, `contracts-${node.length}-${Number(node === process.execPath)}`)
+    await mkdir(root)
+    await symlink(join(repository, 'node_modules', 'zod'), join(project.root, 'node_modules', 'zod')).catch(() => {})
+    const git = (...args: string[]): Promise<string> =>
+      run('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.org', ...args], root)
+    const command = (...args: string[]): Promise<string> =>
+      run(node, [join(project.root, 'node_modules', '.bin', 'waybill-contract'), ...args], root)
+    await git('init', '--quiet', '--initial-branch=main')
+    await writeFile(join(root, 'events.ts'), contractCatalog(1, 'z.string()'))
+    expect(await command('write', '--catalog', 'events.ts')).toBe('written schemas/OrderPlaced/v1.json\n')
+    await git('add', '.')
+    await git('commit', '--quiet', '--message=declare OrderPlaced')
+    expect(await command('check', '--against', 'git:main', '--catalog', 'events.ts')).toContain('passed')
+    await writeFile(join(root, 'events.ts'), contractCatalog(2, 'z.number()'))
+    await command('write', '--catalog', 'events.ts')
+    const failed = command('check', '--against', 'git:main', '--catalog', 'events.ts', '--format', 'github')
+    await expect(failed).rejects.toMatchObject({
+      cause: { code: 3 },
+      message: expect.stringContaining('::error file=') as unknown,
+    })
+  })
+})
+
+function contractCatalog(version: number, id: string): string {
+  return `import { defineEvents } from '@waybill/core'
+import { z } from 'zod'
+export const events = defineEvents({
+  OrderPlaced: { topic: 'orders', version: ${version}, schema: z.object({ id: ${id} }), key: (order): string => String(order.id) },
+})
+`
+}
 
 test('quickstarts and every declaration type-check strictly', async () => {
   expect(await run(tsc, ['-p', '.'], project.root)).toBe('')

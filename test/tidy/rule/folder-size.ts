@@ -3,7 +3,6 @@ import type { Finding, Rule, Tree } from '../tree.ts'
 
 /** Folders of one or two files, and the reason for each. */
 export const smallFolders: readonly { readonly folder: string; readonly why: string }[] = [
-  { folder: 'packages/contract/src/gate', why: 'a check of a repository and its report need all that stands above' },
   { folder: 'packages/core/src/id', why: 'five packages make ids; it belongs to no one concept that uses it' },
   { folder: 'packages/core/src/partition', why: 'a contract with other languages, with vectors of its own' },
   { folder: 'packages/kafka/src/client', why: 'assembles what the folders inside it hold' },

@@ -33,7 +33,10 @@ const required: Pick<Manifest, 'type' | 'license' | 'sideEffects' | 'engines'> =
 function objectionsTo(manifest: Manifest): string[] {
   // A negated pattern leaves out build output: for example, the compiler's incremental state.
   const shipped = (manifest.files ?? []).filter((pattern) => !pattern.startsWith('!'))
-  const files = shipped.join() === 'dist,src' ? [] : ['must have "files": ["dist", "src"], and exclusions after them']
+  const isUsual = ['dist,src', 'dist,src,template'].includes(shipped.join())
+  const files = isUsual
+    ? []
+    : ['must have "files": ["dist", "src"], then "template" if it has one, and exclusions after them']
   const fields = Object.entries(required).flatMap(([key, value]) => {
     const wanted = JSON.stringify(value)
     return JSON.stringify(manifest[key as keyof Manifest]) === wanted ? [] : [`must have "${key}": ${wanted}`]

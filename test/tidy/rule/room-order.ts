@@ -63,7 +63,20 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/contract/src',
-    rooms: ['policy', 'pattern', 'schema', 'validate', 'contain', 'rule', 'compare', 'file', 'gate'],
+    rooms: [
+      'policy',
+      'pattern',
+      'schema',
+      'validate',
+      'contain',
+      'rule',
+      'compare',
+      'file',
+      'gate',
+      'report',
+      'repository',
+      'command',
+    ],
   },
   {
     within: 'packages/kafka/src',
