@@ -46,6 +46,10 @@ function check(options: Omit<CheckContractsOptions, 'today'>): ContractReport {
   return checkContracts({ ...options, today })
 }
 
+function whyStale({ staleWaivers }: ContractReport): string[] {
+  return staleWaivers.map(({ why }) => why)
+}
+
 function codesOf({ findings }: ContractReport): string[] {
   return findings.map(({ code, severity }) => `${code} ${severity}`)
 }
@@ -191,9 +195,8 @@ describe('S2-060 the gate', () => {
     const options = { current: [v1, wider], against: [v1], strict: true, waivers }
     expect(checkContracts({ ...options, today }).passes).toBe(true)
     expect(checkContracts({ ...options, today: '2026-11-19' }).passes).toBe(false)
-    const why = (report: ContractReport): unknown => report.staleWaivers.map((waiver) => waiver.why)
-    expect(why(check({ ...options, current: [v1] }))).toEqual(['UNUSED'])
-    expect(why(checkContracts({ ...options, today: '2026-11-19' }))).toEqual(['EXPIRED'])
+    expect(whyStale(check({ ...options, current: [v1] }))).toEqual(['UNUSED'])
+    expect(whyStale(checkContracts({ ...options, today: '2026-11-19' }))).toEqual(['EXPIRED'])
     expect(() => readWaivers('waivers.json', '[{"code":"WB-C205"}]')).toThrow(ArgumentError)
   })
 
