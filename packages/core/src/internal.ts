@@ -104,6 +104,21 @@ export type { LifecycleFailure } from './lifecycle/lifecycle-error.ts'
 export { createNamedMutex, type NamedMutex } from './lifecycle/mutex.ts'
 export type { SignalledProcess, SignalStop, StopOnSignals, StopSignal } from './lifecycle/stop-on-signals.ts'
 export type { Resource } from './lifecycle/supervisor.ts'
+export {
+  type IdentifiedMetric,
+  identifyMetric,
+  type MetricInfo,
+  metricCatalog,
+  otherBuckets,
+} from './metrics/metric-catalog.ts'
+export {
+  type BucketCounts,
+  createMetricsStore,
+  type MetricPoint,
+  type MetricReading,
+  type MetricsStore,
+  type MetricsStoreOptions,
+} from './metrics/metrics-store.ts'
 export type {
   DeadLetterFacet,
   DeadLetterFacetCounts,

@@ -24,6 +24,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'option',
       'telemetry',
       'runtime',
+      'metrics',
       'id',
       'audit',
       'header',
