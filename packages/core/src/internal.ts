@@ -195,6 +195,6 @@ export { type LogContext, withContextFields, withLogContext } from './telemetry/
 export { createLogger, type LogLevel, type LogMethod } from './telemetry/logger.ts'
 export type { LogLine, MemoryLoggerOptions } from './telemetry/memory-logger.ts'
 export type { Distribution, MemoryMetricsOptions } from './telemetry/memory-metrics.ts'
-export { type MetricKind, type MetricMethod, noopMetrics } from './telemetry/metrics.ts'
+export { bindMetric, type Measure, type MetricKind, type MetricMethod, noopMetrics } from './telemetry/metrics.ts'
 export { createStandardErrorLogger } from './telemetry/standard-error-logger.ts'
 export { formatLogLine, type TextLoggerOptions } from './telemetry/text-logger.ts'

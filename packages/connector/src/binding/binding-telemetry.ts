@@ -1,7 +1,7 @@
 /** The metrics of a connector. Methods that count records are on the hot path. */
 
 import { type DeadLetterReason, type MetricLabels, type Metrics } from '@waybill/core'
-import { createLabelLimit } from '@waybill/core/internal'
+import { bindMetric, createLabelLimit, type Measure } from '@waybill/core/internal'
 import { bindingLabels } from './binding-label.ts'
 import type { ResolvedBinding } from './resolved-binding.ts'
 
@@ -33,54 +33,63 @@ export const metricName = {
 /** Values of `eventbus.circuit.state`. */
 export const circuitStateCode = { CLOSED: 0, OPEN: 1, HALF_OPEN: 2 } as const
 
-/** Counts for one binding. Label sets are created once, so that a record does not allocate an object per metric. */
+/** Counts for one binding. Each series is bound once, so that a record costs a call per metric and no lookup of labels. */
 export class BindingTelemetry {
   readonly #metrics: Metrics
   readonly #own: MetricLabels
-  readonly #duration: MetricLabels
+  readonly #duration: Measure
+  readonly #batchSize: Measure
   readonly #exception = createLabelLimit()
-  readonly #places = new Map<string, (MetricLabels | undefined)[]>()
-  readonly #tiers: (MetricLabels | undefined)[] = []
+  readonly #processed = new Map<string, (Measure | undefined)[]>()
+  readonly #attempts: (Measure | undefined)[] = []
+  /** Counters whose labels come from small closed sets, by name and label values. */
+  readonly #counters = new Map<string, Measure>()
 
   constructor(binding: Pick<ResolvedBinding, 'name' | 'cluster' | 'listenerType'>, metrics: Metrics) {
     this.#metrics = metrics
     this.#own = Object.freeze(bindingLabels(binding))
-    this.#duration = Object.freeze({ ...this.#own, listenerType: binding.listenerType })
+    const { listenerType } = binding
+    this.#duration = bindMetric(metrics, 'histogram', metricName.duration, this.#labels({ listenerType }))
+    this.#batchSize = bindMetric(metrics, 'histogram', metricName.batchSize, this.#own)
   }
 
   /** Counts records whose handler succeeded. */
   processed(topic: string, partition: number, records = 1): void {
-    this.#metrics.counter(metricName.processed, this.#placeOf(topic, partition), records)
+    let places = this.#processed.get(topic)
+    if (places === undefined) this.#processed.set(topic, (places = []))
+    const measure = (places[partition] ??= this.#bound('counter', metricName.processed, { topic, partition }))
+    measure(records)
   }
 
   /** Counts a failed delivery. After 50 different exceptions, further ones are labeled `other`. */
   failed(topic: string, exception: string): void {
-    this.#metrics.counter(metricName.failed, { ...this.#own, topic, exception: this.#exception(exception) }, 1)
+    this.#count(metricName.failed, topic, 'exception', this.#exception(exception))
   }
 
   /** Counts a confirmed dead letter. */
   deadLettered(topic: string, reason: DeadLetterReason): void {
-    this.#metrics.counter(metricName.deadLettered, { ...this.#own, topic, reason }, 1)
+    this.#count(metricName.deadLettered, topic, 'reason', reason)
   }
 
   /** Counts a skipped record by its cause. */
   skipped(topic: string, cause: string): void {
-    this.#metrics.counter(metricName.skipped, { ...this.#own, topic, cause }, 1)
+    this.#count(metricName.skipped, topic, 'cause', cause)
   }
 
   /** Records the number of handler calls of one delivery. */
   attempts(tier: number, attempts: number): void {
-    this.#metrics.histogram(metricName.attempts, this.#tierOf(tier), attempts)
+    const measure = (this.#attempts[tier] ??= this.#bound('histogram', metricName.attempts, { tier }))
+    measure(attempts)
   }
 
   /** Records the time in the handler, without the backoff between attempts. */
   duration(ms: number): void {
-    this.#metrics.histogram(metricName.duration, this.#duration, ms)
+    this.#duration(ms)
   }
 
   /** Records the number of records that a poll returned. */
   batchSize(records: number): void {
-    this.#metrics.histogram(metricName.batchSize, this.#own, records)
+    this.#batchSize(records)
   }
 
   /** Counts a slice that exceeded the safe fraction of the poll interval. */
@@ -90,21 +99,27 @@ export class BindingTelemetry {
 
   /** Counts a rebalance of the group that reads a topic. */
   rebalanced(topic: string, outcome: 'completed' | 'failed'): void {
-    this.#metrics.counter(metricName.rebalances, { ...this.#own, topic, outcome }, 1)
+    this.#count(metricName.rebalances, topic, 'outcome', outcome)
   }
 
   /** Counts partitions that were released on request, or lost to another member. */
   revoked(topic: string, cause: 'revoked' | 'lost', partitions: number): void {
-    this.#metrics.counter(metricName.revoked, { ...this.#own, topic, cause }, partitions)
+    this.#count(metricName.revoked, topic, 'cause', cause, partitions)
   }
 
-  #placeOf(topic: string, partition: number): MetricLabels {
-    let places = this.#places.get(topic)
-    if (places === undefined) this.#places.set(topic, (places = []))
-    return (places[partition] ??= Object.freeze({ ...this.#own, topic, partition }))
+  #count(name: string, topic: string, label: string, value: string, count = 1): void {
+    const key = JSON.stringify([name, topic, value])
+    let measure = this.#counters.get(key)
+    if (measure === undefined)
+      this.#counters.set(key, (measure = this.#bound('counter', name, { topic, [label]: value })))
+    measure(count)
   }
 
-  #tierOf(tier: number): MetricLabels {
-    return (this.#tiers[tier] ??= Object.freeze({ ...this.#own, tier }))
+  #bound(kind: 'counter' | 'histogram', name: string, labels: MetricLabels): Measure {
+    return bindMetric(this.#metrics, kind, name, this.#labels(labels))
+  }
+
+  #labels(labels: MetricLabels): MetricLabels {
+    return Object.freeze({ ...this.#own, ...labels })
   }
 }

@@ -9,7 +9,14 @@ import { hasMethods } from '../option/has-methods.ts'
 import { resolveOptions } from '../option/resolve-options.ts'
 import { instance, integer, optional } from '../option/rule.ts'
 import { type Runtime, systemRuntime } from '../runtime/runtime.ts'
-import type { MetricKind, MetricLabels, MetricMethod, Metrics } from '../telemetry/metrics.ts'
+import {
+  bindMetric,
+  type Measure,
+  type MetricKind,
+  type MetricLabels,
+  type MetricMethod,
+  type Metrics,
+} from '../telemetry/metrics.ts'
 import { identifyMetric, otherBuckets } from './metric-catalog.ts'
 
 /** The observations of a histogram. */
@@ -77,8 +84,6 @@ const staleAfterTicks = 6
 /** Series with a history: bounds its memory to about 6 MB. */
 const maxHistories = 2_000
 
-type Measure = (value: number) => void
-
 class Cell {
   readonly kind: MetricKind
   readonly name: string
@@ -143,7 +148,7 @@ class Store implements MetricsStore {
     const own = this.#measureOf(kind, this.#cellOf(kind, name, labels))
     const also = this.#also
     if (also === undefined) return own
-    const other = also.bind?.(kind, name, labels) ?? ((value: number) => also[kind](name, labels, value))
+    const other = bindMetric(also, kind, name, labels)
     return (value) => {
       own(value)
       other(value)

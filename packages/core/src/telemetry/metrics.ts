@@ -16,11 +16,19 @@ export interface Metrics {
    * Returns a function that takes measurements of one series, without a lookup for each. Absent: callers use the method of
    * the kind.
    */
-  readonly bind?: (kind: MetricKind, name: string, labels: MetricLabels) => (value: number) => void
+  readonly bind?: (kind: MetricKind, name: string, labels: MetricLabels) => Measure
 }
 
 /** The kind of a metric. */
 export type MetricKind = 'counter' | 'gauge' | 'histogram'
+
+/** Takes measurements of one series. */
+export type Measure = (value: number) => void
+
+/** Returns a function for one series, bound where the metrics can bind it. */
+export function bindMetric(metrics: Metrics, kind: MetricKind, name: string, labels: MetricLabels): Measure {
+  return metrics.bind?.(kind, name, labels) ?? ((value) => metrics[kind](name, labels, value))
+}
 
 const nothing: MetricMethod = () => {}
 
