@@ -111,8 +111,8 @@ export {
   metricCatalog,
   otherBuckets,
 } from './metrics/metric-catalog.ts'
+export type { BucketCounts } from './metrics/metric-cell.ts'
 export {
-  type BucketCounts,
   createMetricsStore,
   type MetricPoint,
   type MetricReading,
