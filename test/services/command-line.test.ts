@@ -8,7 +8,8 @@ describe('the command line', () => {
   test.each<[string[], Partial<Command>]>([
     [[], {}],
     [['up'], {}],
-    [['down'], { action: 'down' }],
+    [['down'], { action: 'down', names: [...all, 'registry'] as never }],
+    [['up', 'registry'], { names: ['registry'] }],
     [['status', '--json'], { action: 'status', json: true }],
     [['up', 'kafka', 'redis'], { names: ['kafka', 'redis'] }],
     [['up', '--private', '--brokers', '3'], { isPrivate: true, brokers: 3 }],
@@ -24,7 +25,7 @@ describe('the command line', () => {
   test.each([
     [['statsu'], /"statsu" is unknown. Use one of up, down, status. Did you mean status\?/],
     [['up', 'postgress'], /Did you mean postgres\?/],
-    [['up', 'oracle'], /"oracle" is unknown. Use one of kafka, postgres, mysql, redis/],
+    [['up', 'oracle'], /"oracle" is unknown. Use one of kafka, postgres, mysql, redis, registry/],
     [['up', '--brokers', '0'], /a number from 1 to 9, not "0"/],
     [['up', '--brokers', 'three'], /not "three"/],
     [['up', '--broker', '3'], /Did you mean brokers\?/],

@@ -74,7 +74,7 @@ describe('npm run services', () => {
 
   test('a service whose program is not installed is reported with what to install', async () => {
     const { code, stdout } = await runServices(['up', 'kafka', '--private'], { PATH: cache, JAVA_HOME: '' })
-    expect(stdout).toMatch(/kafka +absent +Kafka needs Java, .* Install a Java runtime/)
+    expect(stdout).toMatch(/kafka +absent +Apache Kafka needs Java, .* Install a Java runtime/)
     expect(code).toBe(1)
   })
 

@@ -35,7 +35,7 @@ describe('the services of a run', () => {
 
   test('are looked for where the environment says', async () => {
     const environment = Object.fromEntries(
-      Object.values(kinds).map((kind) => [kind.variable, kind.urlAt(1)]),
+      Object.values(kinds).map((kind) => [kind.variable, kind.urlAt(2)]),
     ) as NodeJS.ProcessEnv
     await using run = await findServices(environment)
     for (const { shared } of Object.values(run.services))

@@ -16,6 +16,13 @@ let sequence = 0
 const uniqueName = (): string =>
   `waybill_test_${(1_000_000_000_000 + sequence++).toString(36)}_${process.pid.toString(16).padStart(8, '0')}`
 
+const addSchema = async (url: string, subject: string): Promise<void> => {
+  const body = JSON.stringify({ schema: '"string"' })
+  const headers = { 'content-type': 'application/vnd.schemaregistry.v1+json' }
+  const response = await fetch(`${url}/subjects/${subject}/versions`, { method: 'POST', headers, body })
+  expect(response.status).toBe(200)
+}
+
 describeWith('postgres')('a schema of its own', ({ postgres }) => {
   test('is where unqualified names lead', async () => {
     await postgres.pool.query('create table orders (id int)')
@@ -128,6 +135,26 @@ describeWith('redis')('keys of its own', ({ redis }) => {
   })
 
   const keysWith = (prefix: string): Promise<string[]> => redis.client.keys(`${prefix}*`)
+})
+
+describeWith('registry')('subjects of its own', ({ registry }) => {
+  test('are gone when it is closed, and those of others are not', async () => {
+    const place = await openPlace('registry', uniqueName())
+    await addSchema(place.url, place.name('orders-value'))
+    await addSchema(registry.url, registry.name('orders-value'))
+    await place.close()
+    expect(await subjects()).not.toContain(place.name('orders-value'))
+    expect(await subjects()).toContain(registry.name('orders-value'))
+  })
+
+  test('are swept when a killed run left them', async () => {
+    const stale = await openPlace('registry', uniqueName())
+    await addSchema(stale.url, stale.name('left'))
+    await (await loadPlaceKind('registry')).sweep(stale.url, (name) => stale.name('left').startsWith(name))
+    expect(await subjects()).not.toContain(stale.name('left'))
+  })
+
+  const subjects = async (): Promise<string[]> => (await (await fetch(`${registry.url}/subjects`)).json()) as string[]
 })
 
 describeWith('kafka')('topics of its own', ({ kafka }) => {

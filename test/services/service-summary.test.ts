@@ -19,6 +19,7 @@ const services: ServicesInRun = {
     shared: { state: 'PRESENT', url: 'redis://127.0.0.1:6379', version: '7', origin: 'FOUND' },
     isRequired: false,
   },
+  registry: { shared: { state: 'ABSENT', reason: 'nothing listens on port 8081' }, isRequired: false },
 }
 const tests: readonly CountedTest[] = [
   { services: {}, isSkipped: false },
@@ -38,6 +39,7 @@ describe('the end of a run', () => {
       '  postgres  postgres://me:***@db/app, version 18.4, started for this run: used by 1 test.',
       '  mysql     mysql://root@127.0.0.1:3306/, version 10.11: no test of this run asked for it.',
       '  redis     redis://127.0.0.1:6379, version 7: no test of this run asked for it.',
+      '  registry  not used: nothing listens on port 8081. `npm run services up registry` starts one where SCHEMA_REGISTRY_URL is unset; where it is set, it must name one that answers.',
       '  kafka     no private one for 1 test: There is no Java.',
       '  redis     a private one was started for 1 test.',
       'Skipped: kcat is not installed (1 test).',

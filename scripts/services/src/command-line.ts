@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '@waybill/core/option'
-import { ServiceError, type ServiceName, serviceNames } from './service.ts'
+import { ServiceError, type ServiceName, serviceNames, usualServices } from './service.ts'
 
 const actions = ['up', 'down', 'status'] as const
 const flags = ['private', 'brokers', 'json', 'help'] as const
@@ -15,10 +15,11 @@ export interface Command {
 }
 
 /** The usage text. */
-export const usage = `npm run services -- [up|down|status] [kafka|postgres|mysql|redis ...] [--private] [--brokers N] [--json]
+export const usage = `npm run services -- [up|down|status] [kafka|postgres|mysql|redis|registry ...] [--private] [--brokers N] [--json]
 
   up         use the services on the default ports or at KAFKA_BOOTSTRAP, DATABASE_URL, MYSQL_URL and REDIS_URL;
              start those that do not respond (the default)
+  registry   a schema registry, only when it is named; SCHEMA_REGISTRY_URL has its address
   down       stop the services that up started, and no others
   status     print the address of each service; the exit code is 1 when one is missing
   --private  a separate set on free ports, for work that stops, kills or cripples it
@@ -48,11 +49,16 @@ export function parseCommandLine(args: readonly string[], environment: NodeJS.Pr
   if (values.help) return undefined
   const [word = 'up', ...given] = positionals
   const action = oneOf(word, actions)
-  const names = given.length === 0 ? serviceNames : given.map((name) => oneOf(name, serviceNames))
+  const names = given.length === 0 ? unnamed(action) : given.map((name) => oneOf(name, serviceNames))
   const brokers = values.brokers === undefined ? undefined : parseBrokers(values.brokers)
   if (brokers !== undefined && !(action === 'up' && names.includes('kafka')))
     throw new ServiceError('--brokers sets the number of Kafka brokers, and is valid only when `up` starts Kafka.')
   return { action, names, isPrivate: values.private, json: values.json, brokers }
+}
+
+/** Returns the services of a command that names none. `down` stops all that were started. */
+function unnamed(action: Command['action']): readonly ServiceName[] {
+  return action === 'down' ? serviceNames : usualServices
 }
 
 function oneOf<T extends string>(word: string, known: readonly T[]): T {

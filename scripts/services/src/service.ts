@@ -1,10 +1,13 @@
 import { describeThrown } from '@waybill/core'
 
 /** The services Waybill is tested against. `mysql` stands for MySQL and MariaDB alike. */
-export const serviceNames = ['kafka', 'postgres', 'mysql', 'redis'] as const
+export const serviceNames = ['kafka', 'postgres', 'mysql', 'redis', 'registry'] as const
 
 /** One of {@link serviceNames}. */
 export type ServiceName = (typeof serviceNames)[number]
+
+/** The services that a command without names means. The schema registry is large, and few tests need it. */
+export const usualServices: readonly ServiceName[] = serviceNames.filter((name) => name !== 'registry')
 
 /** A service's answer about itself, by its own protocol. */
 export interface Answer {

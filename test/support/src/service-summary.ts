@@ -1,4 +1,4 @@
-import { kinds, type ServiceName, serviceNames, withoutPassword } from '@waybill/services'
+import { kinds, type ServiceName, serviceNames, usualServices, withoutPassword } from '@waybill/services'
 import type { ServicesInRun, ServicesInUse } from './availability.ts'
 import type { Requirements } from './requirement.ts'
 
@@ -44,7 +44,8 @@ function describeShared(name: ServiceName, services: ServicesInRun, tests: reado
   if (shared.state === 'ABSENT') {
     const skipped = concerned.length === 0 ? '' : `; ${count(concerned.length)} not run`
     const { variable } = kinds[name]
-    const advice = `\`npm run services up\` starts one where ${variable} is unset; where it is set, it must name one that answers.`
+    const command = usualServices.includes(name) ? 'npm run services up' : `npm run services up ${name}`
+    const advice = `\`${command}\` starts one where ${variable} is unset; where it is set, it must name one that answers.`
     return `not used: ${shared.reason}${skipped}. ${advice}`
   }
   const origin = shared.origin === 'STARTED_FOR_THIS_RUN' ? ', started for this run' : ''

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { linkFiles } from '../download.ts'
+import { findJava } from '../java.ts'
 import { describeCluster } from '../kafka/describe-cluster.ts'
-import { hasJars, jarFolder, kafkaVersion, linkJars, provideJars } from '../kafka/jars.ts'
-import { findJava } from '../kafka/java.ts'
+import { hasJars, jarFolder, kafkaVersion, provideJars } from '../kafka/jars.ts'
 import { type KafkaNode, serverProperties } from '../kafka/server-properties.ts'
 import { findFreePort, loopback } from '../port.ts'
 import { plainEnvironment, run } from '../process/executable.ts'
@@ -23,7 +24,7 @@ export const kafka: ServiceKind = {
   urlAt: (port) => `${loopback}:${port}`,
   probe: probeBootstrap,
   async findObstacle() {
-    const noJava = await obstacleTo(() => findJava(kafkaUser))
+    const noJava = await obstacleTo(() => findJava(title, kafkaUser))
     if (noJava !== undefined) return noJava
     return (await hasJars())
       ? undefined
@@ -57,11 +58,11 @@ async function probeBroker(address: string): Promise<Answer> {
 
 async function prepare(request: LaunchRequest): Promise<Launch> {
   const { folder, brokers, progress } = request
-  const java = await findJava(kafkaUser)
+  const java = await findJava(title, kafkaUser)
   const user = await kafkaUser()
   const jars = await provideJars(progress)
   await handOver(folder, user)
-  const classPath = join(user === undefined ? jars : await linkJars(jars, join(folder, 'jars')), '*')
+  const classPath = join(user === undefined ? jars : await linkFiles(jars, join(folder, 'jars')), '*')
   const nodes = await layOut(request)
   progress(`formatting the storage of ${brokers === 1 ? 'one broker' : `${brokers} brokers`}`)
   const clusterId = randomBytes(16).toString('base64url').replace(/^-/, 'A') // A leading dash would be an option.

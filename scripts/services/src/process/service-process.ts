@@ -19,6 +19,8 @@ export interface ProcessPlan {
   readonly user?: SystemUser
   /** The signal that stops it gracefully. */
   readonly stopSignal: NodeJS.Signals
+  /** @defaultValue 90 s: enough for three brokers that start at once on a busy machine */
+  readonly readyDeadlineMs?: number
   /** Throws until the process can be used. */
   readonly probe: () => Promise<Answer>
 }
@@ -29,8 +31,7 @@ export interface SystemUser {
   readonly gid: number
 }
 
-/** Enough for three brokers that start at once on a busy machine. */
-const readyDeadlineMs = 90_000
+const usualReadyDeadlineMs = 90_000
 /** Enough for a database that flushes its data on a busy machine. */
 const stopDeadlineMs = 20_000
 
@@ -58,6 +59,7 @@ export async function spawnProcess(plan: ProcessPlan): Promise<ProcessIdentity> 
 
 /** Resolves with its answer once the process can be used; throws with the end of its log when it dies or hangs. */
 export async function waitUntilReady(plan: ProcessPlan, identity: ProcessIdentity): Promise<Answer> {
+  const { readyDeadlineMs = usualReadyDeadlineMs } = plan
   const endAt = systemClock.monotonic() + readyDeadlineMs
   for (;;) {
     try {

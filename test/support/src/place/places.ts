@@ -4,6 +4,7 @@ import type { MysqlPlace } from './mysql-place.ts'
 import type { PlaceKind } from './place.ts'
 import type { PostgresPlace } from './postgres-place.ts'
 import type { RedisPlace } from './redis-place.ts'
+import type { RegistryPlace } from './registry-place.ts'
 
 /** The type of place on each service. */
 export interface Places {
@@ -11,6 +12,7 @@ export interface Places {
   readonly postgres: PostgresPlace
   readonly mysql: MysqlPlace
   readonly redis: RedisPlace
+  readonly registry: RegistryPlace
 }
 
 const loaders: { readonly [N in ServiceName]: () => Promise<PlaceKind<Places[N]>> } = {
@@ -18,6 +20,7 @@ const loaders: { readonly [N in ServiceName]: () => Promise<PlaceKind<Places[N]>
   postgres: async () => (await import('./postgres-place.ts')).postgresPlaces,
   mysql: async () => (await import('./mysql-place.ts')).mysqlPlaces,
   redis: async () => (await import('./redis-place.ts')).redisPlaces,
+  registry: async () => (await import('./registry-place.ts')).registryPlaces,
 }
 
 /** Loads the kind of place of a service. A test file loads only the drivers of the services it uses. */
