@@ -169,6 +169,7 @@ export type {
   QuarantinedKey,
   StoredRow,
 } from './projection/projection-build.ts'
+export { compareKeys } from './projection/compare-keys.ts'
 export { type ColumnDefinition, type ColumnType, columnTypes } from './projection/projection-column.ts'
 export type { ProjectionStore, ProjectionTransaction } from './projection/projection-store.ts'
 export { type BackoffPolicy, backoffMs, longestBackoffMs, nominalBackoffMs } from './retry/backoff.ts'

@@ -32,14 +32,14 @@ const bugs: readonly PlantedBug[] = [
     name: 'lower-versions-written',
     breaks: 'A slower consumer overwrites a row with an earlier state.',
     file: `${source}/memory/memory-transaction.ts`,
-    find: 'stored.version < row.version && !stored.isQuarantined',
-    replace: '!stored.isQuarantined',
+    find: 'else if (stored.version < row.version)',
+    replace: 'else',
   },
   {
     name: 'position-not-moved',
     breaks: 'Rows commit without the position of their partition.',
     file: `${source}/projector/apply-batch.ts`,
-    find: '    await tx.advance(live.build, positionsBehind(handled(fresh, result.stop)))\n',
+    find: '    await tx.advance(live.build, positionsBehind(fresh.slice(0, result.stop?.index)))\n',
     replace: '',
   },
   {

@@ -67,8 +67,9 @@ export interface ProjectionTransaction {
   /** Returns the rows of these keys that exist, locked in the order of the keys. */
   readLocked(table: BuildTable, keys: readonly string[]): Promise<readonly StoredRow[]>
   /**
-   * Inserts or updates rows in one statement. A row whose stored version is not lower, or that is quarantined, keeps what it
-   * has.
+   * Inserts or updates rows in one statement. A row whose stored version is not lower keeps what it has, and a quarantined
+   * one stays quarantined: another consumer may have quarantined it since it was read, and the event in the row is then no
+   * dead letter.
    */
   write(table: BuildTable, rows: readonly StoredRow[]): Promise<void>
   /** Replaces a row whatever its version, and ends its quarantine. Read it with a lock before. */
@@ -93,6 +94,11 @@ export interface ProjectionTransaction {
    * version or the key is quarantined.
    */
   quarantine(table: BuildTable, entry: Omit<QuarantinedKey, 'since' | 'last'>): Promise<boolean>
+  /** Returns quarantined keys in order, from the first after `after`, as this transaction sees them. */
+  quarantined(
+    build: Pick<ProjectionBuild, 'projection' | 'number'>,
+    page: { readonly after: string | null; readonly limit: number },
+  ): Promise<readonly QuarantinedKey[]>
   /** Records a later event of a quarantined key. Returns false if the key is not quarantined any more. */
   extendQuarantine(
     build: Pick<ProjectionBuild, 'projection' | 'number'>,

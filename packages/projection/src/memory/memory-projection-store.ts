@@ -3,6 +3,7 @@ import {
   type BuildPosition,
   type BuildTable,
   type ClaimedPartition,
+  compareKeys,
   type ProjectionBuild,
   type ProjectionStore,
   type ProjectionTransaction,
@@ -79,7 +80,7 @@ class CellProjectionStore implements MemoryProjectionStore {
   async scan(table: BuildTable, after: string | null, limit: number): Promise<readonly StoredRow[]> {
     await this.#pause('scan')
     const rows = this.#cells.committedUnder(cell.row(table, '')).map(([, row]) => row as StoredRow)
-    return rows.filter(({ key }) => after === null || key > after).slice(0, limit)
+    return pageOf(rows, after, limit)
   }
 
   async positions(build: BuildId): Promise<readonly BuildPosition[]> {
@@ -126,7 +127,7 @@ class CellProjectionStore implements MemoryProjectionStore {
   ): Promise<readonly QuarantinedKey[]> {
     await this.#pause('quarantined')
     const all = this.#cells.committedUnder(cell.quarantined(build, '')).map(([, one]) => one as QuarantinedKey)
-    return all.filter(({ key }) => after === null || key > after).slice(0, limit)
+    return pageOf(all, after, limit)
   }
 
   async countQuarantined(build: BuildId): Promise<number> {
@@ -147,4 +148,9 @@ class CellProjectionStore implements MemoryProjectionStore {
   #positions(build: BuildId): readonly LeasedPosition[] {
     return this.#cells.committedUnder(cell.positions(build)).map(([, position]) => position as LeasedPosition)
   }
+}
+
+function pageOf<T extends { readonly key: string }>(all: readonly T[], after: string | null, limit: number): T[] {
+  const inOrder = all.toSorted((one, other) => compareKeys(one.key, other.key))
+  return inOrder.filter(({ key }) => after === null || compareKeys(key, after) > 0).slice(0, limit)
 }

@@ -1,13 +1,14 @@
 import type { Clock } from '@waybill/core'
-import type {
-  BuildPosition,
-  BuildState,
-  BuildTable,
-  ClaimedPartition,
-  ProjectionBuild,
-  ProjectionTransaction,
-  QuarantinedKey,
-  StoredRow,
+import {
+  type BuildPosition,
+  type BuildState,
+  type BuildTable,
+  type ClaimedPartition,
+  compareKeys,
+  type ProjectionBuild,
+  type ProjectionTransaction,
+  type QuarantinedKey,
+  type StoredRow,
 } from '@waybill/core/internal'
 import type { CellTransaction, Pause } from './cell-store.ts'
 
@@ -89,7 +90,9 @@ export class MemoryProjectionTransaction implements ProjectionTransaction {
       const name = cell.row(table, row.key)
       await this.#cells.lock(name, 'EXCLUSIVE')
       const stored = this.#cells.get(name) as StoredRow | undefined
-      if (stored === undefined || (stored.version < row.version && !stored.isQuarantined)) this.#cells.set(name, row)
+      if (stored === undefined) this.#cells.set(name, row)
+      else if (stored.version < row.version)
+        this.#cells.set(name, { ...row, isQuarantined: stored.isQuarantined || row.isQuarantined })
     }
   }
 
@@ -144,6 +147,16 @@ export class MemoryProjectionTransaction implements ProjectionTransaction {
     const added = { ...entry, last: entry.found, since: this.#clock.now() }
     this.#cells.set(cell.quarantined(table, entry.key), added)
     return true
+  }
+
+  async quarantined(
+    build: BuildId,
+    { after, limit }: { readonly after: string | null; readonly limit: number },
+  ): Promise<readonly QuarantinedKey[]> {
+    await this.#pause('quarantined')
+    const all = this.#cells.under(cell.quarantined(build, '')) as readonly QuarantinedKey[]
+    const inOrder = all.toSorted((one, other) => compareKeys(one.key, other.key))
+    return inOrder.filter(({ key }) => after === null || compareKeys(key, after) > 0).slice(0, limit)
   }
 
   async extendQuarantine(build: BuildId, key: string, version: number): Promise<boolean> {

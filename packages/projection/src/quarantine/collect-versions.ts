@@ -1,9 +1,7 @@
-import type { Schemas } from '@waybill/core'
-import type { QuarantinedKey } from '@waybill/core/internal'
+import type { Schemas, WireRecord } from '@waybill/core'
 import type { Projection } from '../definition/projection.ts'
 import { decodeRecords } from '../fold/decode-records.ts'
 import type { AnyProjectedEvent } from '../fold/fold-batch.ts'
-import type { DeadEvent } from './dead-events.ts'
 
 /** An event of a quarantined key. */
 export interface FoundVersion {
@@ -11,36 +9,36 @@ export interface FoundVersion {
   readonly event: AnyProjectedEvent
 }
 
-/** The events of a key that its row needs. */
-export interface FoundVersions {
-  /** In the order of their versions, each version once. */
-  readonly events: readonly FoundVersion[]
-  /** The versions that are missing up to the last one seen. */
-  readonly missing: readonly number[]
-}
+/** Events of one key in the order of their versions, each version once. */
+export type FoundVersions = readonly FoundVersion[]
 
-/** The versions that a preview lists. */
-const mostMissing = 1_000
+/** The record of an event, with its original key, value and headers. */
+type EventRecord = Pick<WireRecord, 'key' | 'value' | 'headers'>
 
-/** Collects the events of a quarantined key from dead letters in any order. Records that are no events are passed over. */
+/**
+ * Collects the events of keys above the versions of their rows, from records in any order. Records that are no events are
+ * passed over.
+ */
 export async function collectVersions(
   projection: Projection<Schemas, unknown>,
-  { key, expected, last }: QuarantinedKey,
-  dead: AsyncIterable<DeadEvent>,
-): Promise<FoundVersions> {
-  const keyBytes = Buffer.from(key)
-  const byVersion = new Map<number, AnyProjectedEvent>()
-  for await (const record of dead) {
-    // Most dead letters belong to other keys: these are not decoded.
-    if (record.key === null || !keyBytes.equals(record.key)) continue
+  versions: ReadonlyMap<string, number>,
+  records: AsyncIterable<EventRecord>,
+): Promise<ReadonlyMap<string, FoundVersions>> {
+  const byKey = new Map([...versions.keys()].map((key) => [key, new Map<number, AnyProjectedEvent>()]))
+  for await (const record of records) {
+    // Most records belong to other keys: these are not decoded.
+    const key = record.key === null ? undefined : String(record.key)
+    const found = key === undefined ? undefined : byKey.get(key)
+    if (key === undefined || found === undefined) continue
     const { events } = await decodeRecords(projection, [record])
     const version = events[0]?.aggregateVersion
-    if (events[0] !== undefined && typeof version === 'number' && version >= expected) byVersion.set(version, events[0])
+    if (events[0] !== undefined && typeof version === 'number' && version > (versions.get(key) ?? 0))
+      found.set(version, events[0])
   }
-  const highest = Math.max(last, ...byVersion.keys())
-  const missing: number[] = []
-  for (let version = expected; version <= highest && missing.length < mostMissing; version++)
-    if (!byVersion.has(version)) missing.push(version)
-  const events = [...byVersion].map(([version, event]) => ({ version, event }))
-  return { events: events.toSorted((one, other) => one.version - other.version), missing }
+  return new Map(
+    [...byKey].map(([key, found]) => {
+      const events = [...found].map(([version, event]) => ({ version, event }))
+      return [key, events.toSorted((one, other) => one.version - other.version)]
+    }),
+  )
 }

@@ -18,8 +18,8 @@ import {
 import {
   AuditedOperations,
   administrationRule,
-  type ProjectionBuild,
   type ProjectionStore,
+  type ProjectionTransaction,
   type QuarantinedKey,
   runtimeRule,
   type StoredRow,
@@ -27,12 +27,13 @@ import {
 import { hasMethods, instance, integer, optional, type Resolved, resolveOptions, text } from '@waybill/core/option'
 import type { Projection } from '../definition/projection.ts'
 import type { ProjectionOperation } from '../definition/projection-operation.ts'
-import { checkState } from '../fold/check-state.ts'
-import { absentRow, foldBatch } from '../fold/fold-batch.ts'
+import { checkRows, checkState } from '../fold/check-state.ts'
+import { absentRow } from '../fold/fold-batch.ts'
 import { storableState } from '../fold/storable-state.ts'
 import { type KnownBuild, openLive } from '../projector/live-build.ts'
 import { collectVersions, type FoundVersions } from './collect-versions.ts'
 import type { DeadEvent } from './dead-events.ts'
+import { missingVersions, releasedRow } from './released-row.ts'
 
 /** Options of {@link createQuarantine}. */
 export interface QuarantineOptions {
@@ -170,25 +171,20 @@ class StoreQuarantine<State> {
 
   async preview(key: string, events: AsyncIterable<DeadEvent>): Promise<ReleasePreview> {
     const live = await this.#live()
-    // Read before the dead letters: a later event extends the entry, and is then missing.
-    const entry = await this.#store.transaction((tx) => tx.lockQuarantined(live.build, key))
-    if (entry === undefined) throw this.#notQuarantined(key)
-    const { events: found, missing } = await collectVersions(this.#projection, entry, events)
+    const { entry, row } = await this.#find(live, key)
+    const found = await this.#collect(row, events)
+    const missing = missingVersions(row.version, entry.last, found)
     return { key, found: found.map(({ version }) => version), missing, isReady: missing.length === 0 }
   }
 
   async release(key: string, events: AsyncIterable<DeadEvent>): Promise<number> {
     const live = await this.#live()
-    const before = await this.#store.transaction((tx) => tx.lockQuarantined(live.build, key))
-    if (before === undefined) throw this.#notQuarantined(key)
+    const { row } = await this.#find(live, key)
     // Read before the transaction: a dead letter topic may be long.
-    const found = await collectVersions(this.#projection, before, events)
+    const found = await this.#collect(row, events)
     return this.#store.transaction(async (tx) => {
-      const builds = await tx.lock(live.build.projection, 'SHARED')
-      const entry = await tx.lockQuarantined(live.build, key)
-      if (entry === undefined || !isLive(builds, live)) throw this.#notQuarantined(key)
-      const [stored = absentRow(key)] = await tx.readLocked(live.table, [key])
-      const released = this.#fold(stored, entry, found)
+      const { entry, stored } = await this.#lock(tx, live, key)
+      const released = releasedRow(this.#projection, stored, entry, found)
       await tx.restore(live.table, released)
       return released.version
     })
@@ -200,12 +196,9 @@ class StoreQuarantine<State> {
     { version, state }: { readonly version: number; readonly state: State | undefined },
   ): Promise<number> {
     const live = await this.#live()
-    const row: StoredRow = { key, version, state: this.#checked(key, state), isQuarantined: false }
+    const row: StoredRow = { key, version, state: this.#checked(state), isQuarantined: false }
     return this.#store.transaction(async (tx) => {
-      const builds = await tx.lock(live.build.projection, 'SHARED')
-      const entry = await tx.lockQuarantined(live.build, key)
-      if (entry === undefined || !isLive(builds, live)) throw this.#notQuarantined(key)
-      const [stored = absentRow(key)] = await tx.readLocked(live.table, [key])
+      const { stored } = await this.#lock(tx, live, key)
       if (!Number.isSafeInteger(version) || version < stored.version)
         throw new StateError(
           `${JSON.stringify(key)} is at version ${stored.version}: version ${version} is not accepted`,
@@ -218,30 +211,36 @@ class StoreQuarantine<State> {
     })
   }
 
-  /** Applies the events in the order of their versions to a row that is locked. */
-  #fold(stored: StoredRow, entry: QuarantinedKey, { events, missing }: FoundVersions): StoredRow {
-    const last = events.at(-1)?.version ?? 0
-    if (missing.length > 0 || last < entry.last) {
-      const listed = missing.length > 0 ? missing.slice(0, 10).join(', ') : `${last + 1} to ${entry.last}`
-      throw new StateError(`${JSON.stringify(entry.key)} cannot be released: versions ${listed} are missing`, {
-        impact: 'Nothing was changed. The key stays quarantined.',
-        hint: 'Publish the missing events again, or accept a row that includes them.',
-      })
-    }
-    const released = { ...stored, isQuarantined: false }
-    const { rows, stop } = foldBatch(
-      this.#projection,
-      [released],
-      events.map(({ event }) => event),
-    )
-    if (stop !== undefined) throw stop.error
-    return rows[0] ?? released
+  /** Reads a quarantined key and its row: before the dead letters, since a later event extends the entry. */
+  async #find(live: KnownBuild, key: string): Promise<{ readonly entry: QuarantinedKey; readonly row: StoredRow }> {
+    const entry = await this.#store.transaction((tx) => tx.lockQuarantined(live.build, key))
+    if (entry === undefined) throw this.#notQuarantined(key)
+    const [row = absentRow(key)] = await this.#store.read(live.table, [key])
+    return { entry, row }
   }
 
-  #checked(key: string, state: State | undefined): StoredRow['state'] {
+  async #lock(
+    tx: ProjectionTransaction,
+    live: KnownBuild,
+    key: string,
+  ): Promise<{ readonly entry: QuarantinedKey; readonly stored: StoredRow }> {
+    const builds = await tx.lock(live.build.projection, 'SHARED')
+    const entry = await tx.lockQuarantined(live.build, key)
+    const isLive = builds.some(({ number, state }) => number === live.build.number && state === 'LIVE')
+    if (entry === undefined || !isLive) throw this.#notQuarantined(key)
+    const [stored = absentRow(key)] = checkRows(this.#projection, await tx.readLocked(live.table, [key]))
+    return { entry, stored }
+  }
+
+  async #collect({ key, version }: StoredRow, events: AsyncIterable<DeadEvent>): Promise<FoundVersions> {
+    const found = await collectVersions(this.#projection, new Map([[key, version]]), events)
+    return found.get(key) ?? []
+  }
+
+  #checked(state: State | undefined): StoredRow['state'] {
     if (state === undefined) return undefined
     const stored = storableState(this.#projection.columns, state as NonNullable<StoredRow['state']>)
-    checkState(this.#projection, { key, version: 0, state: stored, isQuarantined: false })
+    checkState(this.#projection, stored)
     return stored
   }
 
@@ -254,8 +253,4 @@ class StoreQuarantine<State> {
       impact: 'Nothing was changed.',
     })
   }
-}
-
-function isLive(builds: readonly ProjectionBuild[], { build }: KnownBuild): boolean {
-  return builds.some(({ number, state }) => number === build.number && state === 'LIVE')
 }

@@ -12,7 +12,7 @@ export interface RowStatement {
 }
 
 /**
- * The statuses of a row. A row without a state is kept, because its version recognizes repeats; the view leaves it out.
+ * The statuses of a row: bits. A row without a state is kept, because its version recognizes repeats; the view leaves it out.
  */
 export const rowStatus = { present: 0, absent: 1, quarantined: 2 } as const
 
@@ -70,7 +70,7 @@ export class RowStatements {
   }
 
   /**
-   * Inserts rows, or updates those that have a lower version and are not quarantined. One statement, or several for very
+   * Inserts rows, or updates those that have a lower version; quarantined ones stay so. One statement, or several for very
    * many placeholders. Rows are written in the given order, so that two writers do not deadlock.
    */
   upsert(rows: readonly StoredRow[]): readonly RowStatement[] {
@@ -221,18 +221,22 @@ export class RowStatements {
     const lists = rows.map(
       (row) => `(${this.#columns.map(({ codec, of }) => codec.write(bindings.bind(of(row)))).join(', ')})`,
     )
-    const isLower = '`version` < VALUES(`version`) AND `row_status` < 2'
-    // Assignments run from left to right: the condition reads the status and the version, so these come last.
+    // Assignments run from left to right: the condition reads the version, so it comes last.
     const inOrder = [...this.#columns.slice(3).map(({ name }) => name), 'row_status', 'version']
-    const sets = inOrder.map((name) => `\`${name}\` = IF(${isLower}, VALUES(\`${name}\`), \`${name}\`)`)
+    const sets = inOrder.map((name) => {
+      const value = name === 'row_status' ? 'VALUES(`row_status`) | (`row_status` & 2)' : `VALUES(\`${name}\`)`
+      return `\`${name}\` = IF(\`version\` < VALUES(\`version\`), ${value}, \`${name}\`)`
+    })
     const text = `INSERT INTO ${this.#rows} (${this.#names()}) VALUES ${lists.join(', ')} ON DUPLICATE KEY UPDATE ${sets.join(', ')}`
     return { text, values: bindings.values }
   }
 
   #onConflict(row: string): string {
-    const sets = this.#columns.slice(1).map(({ name }) => `${this.#quote(name)} = excluded.${this.#quote(name)}`)
-    const where = `${row}.version < excluded.version AND ${row}.row_status < 2`
-    return ` ON CONFLICT (${this.#key}) DO UPDATE SET ${sets.join(', ')} WHERE ${where}`
+    const sets = this.#columns.slice(1).map(({ name }) => {
+      const kept = name === 'row_status' ? ` | (${row}.row_status & 2)` : ''
+      return `${this.#quote(name)} = excluded.${this.#quote(name)}${kept}`
+    })
+    return ` ON CONFLICT (${this.#key}) DO UPDATE SET ${sets.join(', ')} WHERE ${row}.version < excluded.version`
   }
 }
 

@@ -160,7 +160,8 @@ export class SqlProjectionStore implements ProjectionStore {
 
   /** The statements of a table are computed once: their texts depend on its columns alone. */
   #rowsOf(table: BuildTable): RowStatements {
-    const name = `${table.projection} ${table.number}`
+    const { projection, number, keyColumn, columns } = table
+    const name = `${projection} ${number} ${keyColumn} ${Object.keys(columns).join(' ')}`
     let known = this.#rows.get(name)
     if (known === undefined) {
       const dialect: SqlDialect = this.#database.dialect

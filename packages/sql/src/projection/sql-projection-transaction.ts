@@ -138,6 +138,13 @@ export class SqlProjectionTransaction implements ProjectionTransaction {
     return true
   }
 
+  async quarantined(
+    build: BuildId,
+    { after, limit }: { readonly after: string | null; readonly limit: number },
+  ): Promise<readonly QuarantinedKey[]> {
+    return (await this.#send(this.#book.quarantined(build, after, limit))).rows.map((row) => this.#book.key(row))
+  }
+
   async extendQuarantine(build: BuildId, key: string, version: number): Promise<boolean> {
     return (await this.#send(this.#book.extendQuarantined(build, key, version))).changed > 0
   }

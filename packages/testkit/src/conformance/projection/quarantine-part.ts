@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { StoredRow } from '@waybill/core/internal'
 import { balanceRow, type ProjectionSuite } from './projection-scene.ts'
 
 const gap = { key: 'a', reason: 'GAP', expected: 3, found: 5 } as const
@@ -38,12 +39,18 @@ export function quarantinePart({ describe, test }: ProjectionSuite): void {
       assert.equal(await scene.store.countQuarantined(table), 0)
     })
 
-    test('accepts no write of its row', async (scene) => {
+    test('stays quarantined when its row is written, whatever the state of the row', async (scene) => {
       const table = await scene.open()
       await scene.write(table, [balanceRow('a', 2, '20')])
       await scene.store.transaction((tx) => tx.quarantine(table, gap))
-      await scene.write(table, [balanceRow('a', 6, '60')])
-      assert.deepEqual(await scene.store.read(table, ['a']), [{ ...balanceRow('a', 2, '20'), isQuarantined: true }])
+      const deleted: StoredRow = { key: 'a', version: 7, state: undefined, isQuarantined: false }
+      for (const row of [balanceRow('a', 6, '60'), deleted, balanceRow('a', 8, '80')]) {
+        await scene.write(table, [row])
+        assert.deepEqual(await scene.store.read(table, ['a']), [{ ...row, isQuarantined: true }])
+      }
+      await scene.write(table, [balanceRow('a', 8, '81')])
+      assert.deepEqual(await scene.store.read(table, ['a']), [{ ...balanceRow('a', 8, '80'), isQuarantined: true }])
+      assert.equal(await scene.store.countQuarantined(table), 1)
     })
 
     test('remembers the highest version seen', async (scene) => {
@@ -79,6 +86,17 @@ export function quarantinePart({ describe, test }: ProjectionSuite): void {
       const page = (after: string | null) => scene.store.quarantined(table, { after, limit: 2 })
       const keys = [...(await page(null)), ...(await page('b'))].map(({ key }) => key)
       assert.deepEqual(keys, ['a', 'b', 'c'])
+    })
+
+    test('is listed by its own transaction before it commits', async (scene) => {
+      const table = await scene.open()
+      await scene.store.transaction((tx) => tx.quarantine(table, { ...gap, key: 'b', expected: 1 }))
+      const seen = await scene.store.transaction(async (tx) => {
+        await tx.quarantine(table, { ...gap, expected: 1 })
+        const all = await tx.quarantined(table, { after: null, limit: 10 })
+        return [...all, ...(await tx.quarantined(table, { after: 'a', limit: 10 }))].map(({ key }) => key)
+      })
+      assert.deepEqual(seen, ['a', 'b', 'b'])
     })
   })
 }
