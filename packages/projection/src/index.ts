@@ -17,6 +17,7 @@ export {
   VersionGapError,
 } from './definition/projection-errors.ts'
 export type { ProjectionOperation } from './definition/projection-operation.ts'
+export type { RowDifference } from './definition/row-difference.ts'
 export {
   createMemoryProjectionStore,
   type MemoryProjectionOptions,
@@ -34,5 +35,5 @@ export { createRebuild, type Rebuild } from './rebuild/create-rebuild.ts'
 export type { RebuildOptions } from './rebuild/rebuild-options.ts'
 export type { EventHistory, HistoricalEvent } from './rebuild/rebuild-source.ts'
 export type { RebuildStatus } from './rebuild/table-rebuild.ts'
-export type { RowDifference, Verification } from './rebuild/verify-build.ts'
+export type { Verification } from './rebuild/verify-build.ts'
 export { type ProjectionSpec, type SpecEvent, specOf } from './spec/spec-of.ts'

@@ -1,4 +1,5 @@
 import { type ErrorContext, NonRetryableError, StateError, WaybillError } from '@waybill/core'
+import type { RowDifference } from './row-difference.ts'
 
 /** A version that is not the next one of its aggregate: events before it are missing. */
 export class VersionGapError extends NonRetryableError {
@@ -90,4 +91,15 @@ export class RebuildRefusedError extends WaybillError {
 /** A rebuild that stopped: an event is missing, or the new table differs from the live one. */
 export class RebuildFailedError extends WaybillError {
   static override readonly code = 'WAYBILL_PROJECTION_REBUILD_FAILED'
+  /** The first rows that differ, at most a hundred; empty if it failed for another reason. */
+  declare readonly differences: readonly RowDifference[]
+
+  constructor(
+    message: string,
+    { differences = [], ...context }: ErrorContext & { readonly differences?: readonly RowDifference[] } = {},
+  ) {
+    super(message, context)
+    // Not enumerable: rows do not belong into a log.
+    Object.defineProperty(this, 'differences', { value: differences })
+  }
 }

@@ -38,7 +38,7 @@ export interface FoldResult {
 }
 
 /**
- * Folds events into the rows of their keys, up to the first one that cannot be applied. Pure.
+ * Folds events into the rows of their keys, which are checked, up to the first one that cannot be applied. Pure.
  *
  * With positions instead of versions the caller has removed repeats, and each event raises the version of its row by one.
  */
@@ -53,7 +53,7 @@ export function foldBatch<S extends Schemas, State>(
   let repeated = 0
   let stop: FoldStop | undefined
   for (const [index, event] of events.entries()) {
-    const row = changed.get(event.key) ?? known(projection, rows.get(event.key)) ?? absentRow(event.key)
+    const row = changed.get(event.key) ?? rows.get(event.key) ?? absentRow(event.key)
     const outcome = foldEvent(projection, row, event)
     if ('error' in outcome) {
       stop = { index, key: event.key, expected: row.version + 1, ...outcome }
@@ -116,14 +116,7 @@ function nextState<S extends Schemas, State>(
   for (const column of Object.keys(projection.columns))
     if (next[column] === undefined)
       throw new StateError(`${column} is undefined: use null for a value that is not there`)
-  return storableState(projection.columns, next)
-}
-
-/** Checks a row that was read before anything is built on it. */
-function known<S extends Schemas, State>(
-  projection: Projection<S, State>,
-  row: StoredRow | undefined,
-): StoredRow | undefined {
-  if (row?.state !== undefined) checkState(projection, row)
-  return row
+  const stored = storableState(projection.columns, next)
+  checkState(projection, stored)
+  return stored
 }

@@ -14,6 +14,7 @@
 
 import { StateError } from '@waybill/core'
 import type { BuildPosition, ProjectionStore, ProjectionTransaction } from '@waybill/core/internal'
+import { checkRows } from '../fold/check-state.ts'
 import type { AnyProjectedEvent, FoldResult, FoldStop } from '../fold/fold-batch.ts'
 import { foldBatch } from '../fold/fold-batch.ts'
 import { type KnownBuild, liveOf } from './live-build.ts'
@@ -46,7 +47,7 @@ async function applyByVersion(
   placed: readonly PlacedEvent[],
 ): Promise<ApplyResult> {
   const events = placed.map(({ event }) => event)
-  const rows = await store.read(live.table, keysOf(events))
+  const rows = checkRows(live.projection, await store.read(live.table, keysOf(events)))
   const result = foldBatch(live.projection, rows, events)
   if (result.rows.length === 0 && !isKept(result.stop)) return result
   return whileLive(store, live, async (tx) => {
@@ -70,10 +71,11 @@ async function applyByPosition(
     const locked = await tx.lockPositions(live.build, positionsBehind(placed))
     const fresh = placed.filter((one) => !isBehind(one, locked))
     const events = fresh.map(({ event }) => event)
-    const rows = await tx.readLocked(live.table, keysOf(events))
+    const rows = checkRows(live.projection, await tx.readLocked(live.table, keysOf(events)))
     const result = foldBatch(live.projection, rows, events)
     await tx.write(live.table, result.rows)
-    await tx.advance(live.build, positionsBehind(handled(fresh, result.stop)))
+    // Not past the event that stopped it: after a crash before its dead letter it would count as a repeat.
+    await tx.advance(live.build, positionsBehind(fresh.slice(0, result.stop?.index)))
     const repeated = placed.length - fresh.length
     const stop = result.stop && { ...result.stop, index: result.stop.index + repeated }
     return { ...result, repeated, stop }

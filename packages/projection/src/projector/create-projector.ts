@@ -1,12 +1,18 @@
 import { type BatchHandler, BatchProcessingError, type Binding } from '@waybill/connector'
-import { type Runtime, type Schemas, StateError, systemRuntime } from '@waybill/core'
-import { createUnknownVersionLog, type ProjectionStore, type UnknownVersionReport } from '@waybill/core/internal'
-import { hasMethods, instance, list, resolveOptions } from '@waybill/core/option'
+import { type Runtime, type Schemas, StateError } from '@waybill/core'
+import {
+  createUnknownVersionLog,
+  type ProjectionStore,
+  runtimeRule,
+  type UnknownVersionReport,
+} from '@waybill/core/internal'
+import { hasMethods, instance, resolveOptions } from '@waybill/core/option'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { AnyProjection, Projection } from '../definition/projection.ts'
 import { decodeRecords } from '../fold/decode-records.ts'
 import { type ApplyResult, applyBatch } from './apply-batch.ts'
 import { type KnownBuild, openLive } from './live-build.ts'
+import { previousRule } from './previous-rule.ts'
 import { ProjectionTelemetry } from './projection-telemetry.ts'
 
 /** Options of {@link createProjector}. */
@@ -52,17 +58,8 @@ export function createProjector<S extends Schemas, State>(
 
 const optionRules = {
   store: instance<ProjectionStore>('a store of projections', (value) => hasMethods(value, 'transaction', 'read')),
-  previous: list(
-    instance<unknown>(
-      'a projection made by defineProjection',
-      (value) => typeof (value as AnyProjection).fold === 'object',
-    ),
-    { default: [], because: 'most deployments have one revision' },
-  ),
-  runtime: instance<Runtime>('a runtime', (value) => typeof value === 'object' && value !== null, {
-    default: systemRuntime,
-    because: 'only tests replace it',
-  }),
+  previous: previousRule,
+  runtime: runtimeRule,
 }
 
 /** Larger than the usual batch: one transaction costs as much as a few hundred rows. */
@@ -84,9 +81,8 @@ class BatchProjector implements Projector {
   constructor(projections: Projections, store: ProjectionStore, runtime: Runtime) {
     this.#projections = projections
     this.#store = store
-    const { name } = projections[0]
-    this.#telemetry = new ProjectionTelemetry(name, runtime)
-    this.#reportUnknown = createUnknownVersionLog(runtime.logger.child({ projection: name }))
+    this.#telemetry = new ProjectionTelemetry(projections[0], runtime)
+    this.#reportUnknown = createUnknownVersionLog(runtime.logger.child({ projection: projections[0].name }))
   }
 
   binding(options: Pick<Binding, 'groupId'> & Partial<Omit<Binding, 'handler'>>): Binding {
@@ -120,13 +116,17 @@ class BatchProjector implements Projector {
     const live = (this.#live ??= await openLive(this.#store, this.#projections))
     const decoded = await decodeRecords(live.projection, records, this.#reportUnknown)
     const placed = decoded.events.map((event, index) => ({ event, ...placeOf(records[index] as KafkaRecord) }))
-    const result = await applyBatch(this.#store, live, placed)
+    const result = await applyBatch(this.#store, live, placed).catch((error: unknown) => {
+      // Its table may have been dropped since another one became live.
+      this.#live = undefined
+      throw error
+    })
     if (result === 'MOVED') {
       this.#live = undefined
       return false
     }
     await this.#report(live, result)
-    if (result.stop === undefined && decoded.error !== undefined) this.#telemetry.stopped('INPUT')
+    if (result.stop === undefined && decoded.error !== undefined) this.#telemetry.unreadable()
     const stop = result.stop ?? (decoded.error && { index: decoded.events.length, error: decoded.error })
     if (stop !== undefined) throw new BatchProcessingError(stop.index, { cause: stop.error }, records.length)
     return true
@@ -134,11 +134,10 @@ class BatchProjector implements Projector {
 
   async #report(live: KnownBuild, { applied, repeated, rows, stop }: Exclude<ApplyResult, 'MOVED'>): Promise<void> {
     this.#telemetry.applied(applied, repeated, rows.length)
-    if (stop === undefined) return
-    this.#telemetry.stopped(stop.reason)
-    if (stop.reason !== 'GAP' && stop.reason !== 'POISON') return
+    if (stop !== undefined) this.#telemetry.stopped(stop)
     if (live.projection.versions === 'POSITION') return
-    this.#telemetry.quarantined(stop, await this.#store.countQuarantined(live.build))
+    const isNew = stop?.reason === 'GAP' || stop?.reason === 'POISON'
+    if (isNew || this.#telemetry.isCountDue()) this.#telemetry.counted(await this.#store.countQuarantined(live.build))
   }
 }
 

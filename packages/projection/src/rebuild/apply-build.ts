@@ -66,9 +66,10 @@ export function foldPast(
   }
 }
 
-/** Writes the effect of records. */
-export async function writeStep(tx: ProjectionTransaction, table: BuildTable, step: BuildStep): Promise<void> {
+/** Writes the effect of records. Returns false if a key has changed since its row was read: then roll back. */
+export async function writeStep(tx: ProjectionTransaction, table: BuildTable, step: BuildStep): Promise<boolean> {
   await tx.write(table, step.rows)
-  for (const entry of step.quarantined) await tx.quarantine(table, entry)
-  for (const { key, version } of step.extended) await tx.extendQuarantine(table, key, version)
+  for (const entry of step.quarantined) if (!(await tx.quarantine(table, entry))) return false
+  for (const { key, version } of step.extended) if (!(await tx.extendQuarantine(table, key, version))) return false
+  return true
 }

@@ -36,8 +36,8 @@ export interface WorkerDeps {
   readonly recordsPerBatch: number
   /** Waits until so many more events may be applied. */
   readonly pace: (events: number) => Promise<void>
-  /** Decides whether a key may be quarantined that the live table has not quarantined. */
-  readonly mayQuarantine: (keys: readonly string[]) => Promise<boolean>
+  /** Counts keys that were quarantined. @throws RebuildFailedError for so many that the source must be incomplete */
+  readonly onGaps: (gaps: BuildStep['quarantined']) => Promise<void>
   readonly onApplied: (events: number) => void
 }
 
@@ -78,7 +78,7 @@ async function readPartition(
   if (from < partition.end) {
     await using reader = source.open(held, from, partition.end)
     // A new one for each lease: meanwhile another worker may have written.
-    const cache = new RowCache(store, table)
+    const cache = new RowCache(store, deps.projection, table)
     while (!signal.aborted) {
       const records = await reader.next(recordsPerBatch)
       // Offsets without a record, such as markers of transactions, may follow the last one.
@@ -111,54 +111,46 @@ async function applyRecords(
   const { projection, table } = deps
   const events = await decodeAll(projection, records)
   await deps.pace(events.length)
-  const stored = await cache.read([...new Set(events.map(({ key }) => key))])
-  const step = foldPast(projection, stored, events)
-  if (step.quarantined.length > 0) await refuseNewGaps(deps, step)
-  await deps.runtime.failpoint('rebuild.batch')
-  const outcome = await commitBatch(deps, claimed, (tx) => writeStep(tx, table, step))
-  if (outcome !== 'COMMITTED') return outcome
-  cache.keep(step)
-  deps.onApplied(step.applied)
-  return claimed
+  const keys = [...new Set(events.map(({ key }) => key))]
+  for (;;) {
+    const step = foldPast(projection, await cache.read(keys), events)
+    if (step.quarantined.length > 0) await deps.onGaps(step.quarantined)
+    await deps.runtime.failpoint('rebuild.batch')
+    const outcome = await commitBatch(deps, claimed, (tx) => writeStep(tx, table, step))
+    if (outcome === 'STALE') cache.clear()
+    else if (outcome === 'COMMITTED') {
+      cache.keep(step)
+      deps.onApplied(step.applied)
+      return claimed
+    } else return outcome
+  }
 }
 
 async function commitBatch(
   { store, table }: WorkerDeps,
   claimed: ClaimedPartition,
-  work: (tx: ProjectionTransaction) => Promise<void>,
-): Promise<'COMMITTED' | 'FENCED' | 'OVER'> {
+  work: (tx: ProjectionTransaction) => Promise<boolean>,
+): Promise<'COMMITTED' | 'FENCED' | 'OVER' | 'STALE'> {
   try {
     await store.transaction(async (tx) => {
       const builds = await tx.lock(table.projection, 'SHARED')
       const state = builds.find(({ number }) => number === table.number)?.state
       if (state === undefined || !building.has(state)) throw over
       if (!(await tx.advanceClaimed(table, claimed, leaseMs))) throw fenced
-      await work(tx)
+      if (!(await work(tx))) throw stale
     })
     return 'COMMITTED'
   } catch (error) {
     if (error === over) return 'OVER'
     if (error === fenced) return 'FENCED'
+    if (error === stale) return 'STALE'
     throw error
   }
 }
 
 const over = new StateError('The build is over.')
 const fenced = new StateError('Another worker has the partition.')
-
-/** An event that is missing here but was there live means that the source is incomplete. */
-async function refuseNewGaps({ mayQuarantine }: WorkerDeps, { quarantined }: BuildStep): Promise<void> {
-  if (await mayQuarantine(quarantined.map(({ key }) => key))) return
-  const [first] = quarantined
-  throw new RebuildFailedError(
-    `${quarantined.length} keys cannot be rebuilt, and are not quarantined in the live table: ${JSON.stringify(first?.key)} ` +
-      `needs version ${first?.expected}, found ${first?.found} (${first?.reason})`,
-    {
-      impact: 'The live table was not touched.',
-      hint: 'Give the rebuild a source that has every event, or raise maxQuarantined.',
-    },
-  )
-}
+const stale = new StateError('Another writer has changed a row.')
 
 async function isBuilding({ store, table }: WorkerDeps): Promise<boolean> {
   const builds = await store.builds(table.projection)

@@ -1,4 +1,4 @@
-import { type OperatorIdentity, type Schemas } from '@waybill/core'
+import { describeThrown, type OperatorIdentity, type Schemas, StateError, WaybillError } from '@waybill/core'
 import { AuditedOperations } from '@waybill/core/internal'
 import type { Projection } from '../definition/projection.ts'
 import type { ProjectionOperation } from '../definition/projection-operation.ts'
@@ -71,6 +71,15 @@ export function auditedRebuild(
   }
   const switchNow = (operator: OperatorIdentity): Promise<void> =>
     change('SWITCH_TABLE', operator, () => table.switchNow(), 'live')
+  /** One that is not possible yet is in the audit log, and tried again at the next status. */
+  const switchIfPossible = async (operator: OperatorIdentity): Promise<void> => {
+    try {
+      await switchNow(operator)
+    } catch (error) {
+      if (error instanceof WaybillError && !(error instanceof StateError)) throw error
+      runtime.logger.warn({ projection: target, error: describeThrown(error) }, 'Switch failed, retrying')
+    }
+  }
   return {
     async *run(operator, { signal } = {}) {
       // Now, not after hours.
@@ -87,7 +96,7 @@ export function auditedRebuild(
           const { done, value } = await running.next()
           if (done === true) return value
           yield value
-          if (value.state === 'READY' && whenToSwitch === 'WHEN_READY') await switchNow(operator)
+          if (value.state === 'READY' && whenToSwitch === 'WHEN_READY') await switchIfPossible(operator)
         }
       } finally {
         await running.return(undefined as never)

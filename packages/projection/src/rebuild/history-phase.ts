@@ -1,6 +1,7 @@
 import { StateError } from '@waybill/core'
 import type { ClaimedPartition } from '@waybill/core/internal'
 import { RebuildFailedError } from '../definition/projection-errors.ts'
+import { checkRows } from '../fold/check-state.ts'
 import { decodeAll, foldPast, writeStep } from './apply-build.ts'
 import type { WorkerDeps } from './build-worker.ts'
 import type { EventHistory, HistoricalEvent } from './rebuild-source.ts'
@@ -63,18 +64,13 @@ async function applyBatch(deps: WorkerDeps, held: ClaimedPartition, batch: reado
   const events = await decodeAll(projection, batch)
   await deps.pace(events.length)
   const stored = await store.read(table, [...new Set(events.map(({ key }) => key))])
-  const step = foldPast(projection, stored, events)
-  const [gap] = step.quarantined
-  if (gap !== undefined && !(await deps.mayQuarantine(step.quarantined.map(({ key }) => key))))
-    throw new RebuildFailedError(
-      `The history is incomplete: ${JSON.stringify(gap.key)} needs version ${gap.expected}, found ${gap.found}`,
-      { impact: 'The live table was not touched.', hint: 'Give the rebuild a history that has every event.' },
-    )
+  const step = foldPast(projection, checkRows(projection, stored), events)
+  if (step.quarantined.length > 0) await deps.onGaps(step.quarantined)
   await store.transaction(async (tx) => {
     await tx.lock(table.projection, 'SHARED')
     if (!(await tx.advanceClaimed(table, held, leaseMs)))
       throw new StateError('Another worker has taken over the history.')
-    await writeStep(tx, table, step)
+    if (!(await writeStep(tx, table, step))) throw new StateError('Another worker has changed a row.')
   })
   deps.onApplied(step.applied)
 }

@@ -13,7 +13,9 @@ import {
   resolveOptions,
 } from '@waybill/core/option'
 import type { KafkaClient } from '@waybill/kafka'
+import type { AnyProjection } from '../definition/projection.ts'
 import type { ProjectionOperation } from '../definition/projection-operation.ts'
+import { previousRule } from '../projector/previous-rule.ts'
 import type { EventHistory, RebuildSource } from './rebuild-source.ts'
 
 /** Options of {@link createRebuild}. */
@@ -40,7 +42,13 @@ export interface RebuildOptions {
   readonly verify?: number | 'ALL' | undefined
   /** Returns whether a difference between a live and a built row is intended. @defaultValue none is */
   readonly expectDifference?: ((key: string, live: unknown, built: unknown) => boolean) | undefined
-  /** Keys that may be quarantined in the new table and are not in the live one. @defaultValue 0 */
+  /**
+   * Other revisions of the projection. The one that is live must be among them: its rows are compared with the new ones.
+   *
+   * @defaultValue none: the live table has this revision, or there is none
+   */
+  readonly previous?: readonly AnyProjection[] | undefined
+  /** Keys that may be quarantined in the new table although their live rows have higher versions. @defaultValue 0 */
   readonly maxQuarantined?: number | undefined
   /** WHEN_READY switches at once; BY_HAND waits for `switchNow`. @defaultValue BY_HAND */
   readonly switch?: 'WHEN_READY' | 'BY_HAND' | undefined
@@ -67,6 +75,7 @@ export interface ResolvedRebuildOptions {
   readonly maxQuarantined: number
   readonly switch: 'WHEN_READY' | 'BY_HAND'
   readonly again: boolean
+  readonly previous: readonly AnyProjection[]
   readonly administration: AdministrationOptions<ProjectionOperation>
   readonly runtime: Runtime
 }
@@ -92,6 +101,7 @@ const rules: { readonly [K in keyof ResolvedRebuildOptions]: Rule<ResolvedRebuil
   maxQuarantined: integer({ default: 0, min: 0, because: 'a missing event is not expected' }),
   switch: oneOf(['WHEN_READY', 'BY_HAND'], { default: 'BY_HAND', because: 'readers see the new table at once' }),
   again: boolean({ default: false, because: 'a program that is started again should not rebuild again' }),
+  previous: previousRule,
   administration: administrationRule,
   runtime: runtimeRule,
 }

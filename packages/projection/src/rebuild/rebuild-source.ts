@@ -1,4 +1,5 @@
 import type { WireRecord } from '@waybill/core'
+import type { BuildPosition } from '@waybill/core/internal'
 
 /** A partition of a source, and the offsets that it has now. */
 export interface SourcePartition {
@@ -39,3 +40,18 @@ export interface HistoricalEvent extends WireRecord {
 
 /** Events from before the log, after a position; those of a key in the order of their versions. */
 export type EventHistory = (after: bigint) => AsyncIterable<HistoricalEvent>
+
+/** Returns whether two values are of the same partition. */
+export function samePartition(
+  one: Pick<SourcePartition, 'topic' | 'partition'>,
+  other: Pick<SourcePartition, 'topic' | 'partition'>,
+): boolean {
+  return one.topic === other.topic && one.partition === other.partition
+}
+
+/** Returns the number of offsets of a partition that a build does not include. */
+export function left({ start, end, ...partition }: SourcePartition, positions: readonly BuildPosition[]): bigint {
+  const next = positions.find((position) => samePartition(partition, position))?.next ?? 0n
+  const from = next > start ? next : start
+  return end > from ? end - from : 0n
+}

@@ -1,4 +1,7 @@
+import type { Schemas } from '@waybill/core'
 import type { BuildTable, ProjectionStore, StoredRow } from '@waybill/core/internal'
+import type { Projection } from '../definition/projection.ts'
+import { checkRows } from '../fold/check-state.ts'
 import { absentRow } from '../fold/fold-batch.ts'
 import type { BuildStep } from './apply-build.ts'
 
@@ -6,17 +9,25 @@ import type { BuildStep } from './apply-build.ts'
 const mostRows = 50_000
 
 /**
- * The rows that a worker has read or written under its lease. Only the holder of the lease writes the keys of its partition,
- * and its writes are fenced by the epoch of the lease, so they need not be read again.
+ * The rows that a worker has read or written under its lease. As a rule only the holder of the lease writes the keys of its
+ * partition, so they need not be read again. A row that is out of date never leads to a wrong one: a write over a higher
+ * version does nothing, and a gap that is none is not recorded.
  */
 export class RowCache {
   readonly #store: ProjectionStore
+  readonly #projection: Projection<Schemas, unknown>
   readonly #table: BuildTable
   readonly #rows = new Map<string, StoredRow>()
 
-  constructor(store: ProjectionStore, table: BuildTable) {
+  constructor(store: ProjectionStore, projection: Projection<Schemas, unknown>, table: BuildTable) {
     this.#store = store
+    this.#projection = projection
     this.#table = table
+  }
+
+  /** Forgets all rows: another writer has changed one of them. */
+  clear(): void {
+    this.#rows.clear()
   }
 
   /** Returns the rows of these keys, those that do not exist included. */
@@ -24,8 +35,9 @@ export class RowCache {
     if (this.#rows.size + keys.length > mostRows) this.#rows.clear()
     const unknown = keys.filter((key) => !this.#rows.has(key))
     if (unknown.length > 0) {
+      const rows = checkRows(this.#projection, await this.#store.read(this.#table, unknown))
       for (const key of unknown) this.#rows.set(key, absentRow(key))
-      for (const row of await this.#store.read(this.#table, unknown)) this.#rows.set(row.key, row)
+      for (const row of rows) this.#rows.set(row.key, row)
     }
     return keys.map((key) => this.#rows.get(key) ?? absentRow(key))
   }

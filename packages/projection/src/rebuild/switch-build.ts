@@ -2,47 +2,67 @@
  * Switches readers and writers to the table that was built, in one transaction:
  *
  *     lock the builds ─▶ no live batch is open, and none begins
- *                     ─▶ apply what the live table has and this one has not: at most a few batches
+ *                     ─▶ apply what the live table has and this one has not: at most a few batches, for a few seconds
+ *                     ─▶ no row may be behind that of the live table
  *                     ─▶ LIVE, RETIRED, view ─▶ COMMIT
  *
  * A crash anywhere before COMMIT leaves the live table live.
  */
 
-import { type Schemas, StateError } from '@waybill/core'
-import type { BuildPosition, BuildTable, ProjectionStore, ProjectionTransaction } from '@waybill/core/internal'
+import { type Runtime, type Schemas, StateError } from '@waybill/core'
+import type {
+  BuildPosition,
+  BuildTable,
+  ProjectionBuild,
+  ProjectionStore,
+  ProjectionTransaction,
+} from '@waybill/core/internal'
 import type { Projection } from '../definition/projection.ts'
+import { checkRows } from '../fold/check-state.ts'
 import { liveOf } from '../projector/live-build.ts'
 import { decodeAll, foldPast, writeStep } from './apply-build.ts'
+import { gapsWithin, keysBehind } from './build-gaps.ts'
 import type { RebuildSource } from './rebuild-source.ts'
 
 /** The most records that are applied while writers wait. */
 const mostRecords = 5_000n
 const recordsPerBatch = 1_000
 
-/** Returns false if the build is too far behind to switch now. @throws StateError unless the build is READY */
-export async function switchBuild(
-  store: ProjectionStore,
-  source: RebuildSource,
-  projection: Projection<Schemas, unknown>,
-  table: BuildTable,
-): Promise<boolean> {
+/** The most time for it: a broker may not answer. */
+const mostCatchUpMs = 3_000
+
+/** The parts of a rebuild that a switch uses. */
+export interface SwitchDeps {
+  readonly store: ProjectionStore
+  readonly source: RebuildSource
+  readonly projection: Projection<Schemas, unknown>
+  /** Returns the table of the live build, with its own columns. */
+  readonly tableOf: (live: ProjectionBuild) => BuildTable
+  /** Keys that may be behind the live table. */
+  readonly mostBehind: number
+  readonly runtime: Runtime
+}
+
+/** BEHIND: too many records are missing for now. GAPS: keys were quarantined in the new table since it was compared. */
+export type SwitchOutcome = 'SWITCHED' | 'BEHIND' | 'GAPS'
+
+/** Switches to a build if it includes everything that the live table does. @throws StateError unless the build is READY */
+export async function switchBuild(deps: SwitchDeps, table: BuildTable): Promise<SwitchOutcome> {
   try {
-    await store.transaction((tx) => switchWithin(tx, source, projection, table))
-    return true
+    await deps.store.transaction((tx) => switchWithin(tx, deps, table))
+    return 'SWITCHED'
   } catch (error) {
-    if (error === behind) return false
+    if (error === behind) return 'BEHIND'
+    if (error === gaps) return 'GAPS'
     throw error
   }
 }
 
 const behind = new StateError('The build is too far behind the live table to switch.')
+const gaps = new StateError('Keys of the build are behind the live table.')
 
-async function switchWithin(
-  tx: ProjectionTransaction,
-  source: RebuildSource,
-  projection: Projection<Schemas, unknown>,
-  table: BuildTable,
-): Promise<void> {
+async function switchWithin(tx: ProjectionTransaction, deps: SwitchDeps, table: BuildTable): Promise<void> {
+  const { projection, tableOf, mostBehind } = deps
   const builds = await tx.lock(projection.name, 'EXCLUSIVE')
   const own = builds.find(({ number }) => number === table.number)
   if (own?.state === 'LIVE') return
@@ -57,7 +77,9 @@ async function switchWithin(
   if (live !== undefined) {
     const missing = await missingRanges(tx, live, table)
     if (missing.reduce((sum, { next, from }) => sum + next - from, 0n) > mostRecords) throw behind
-    for (const range of missing) await catchUpWithin(tx, source, projection, table, range)
+    const endAt = deps.runtime.clock.monotonic() + mostCatchUpMs
+    for (const range of missing) await catchUpWithin(tx, deps, table, range, endAt)
+    if ((await keysBehind(gapsWithin(tx), tableOf(live), table)).length > mostBehind) throw gaps
     await tx.setState(live, 'RETIRED')
   }
   await tx.setState(table, 'LIVE')
@@ -81,20 +103,33 @@ async function missingRanges(
 
 async function catchUpWithin(
   tx: ProjectionTransaction,
-  source: RebuildSource,
-  projection: Projection<Schemas, unknown>,
+  { source, projection, runtime }: SwitchDeps,
   table: BuildTable,
   { topic, partition, from, next }: Range,
+  endAt: number,
 ): Promise<void> {
   await using reader = source.open({ topic, partition }, from, next)
-  for (
-    let records = await reader.next(recordsPerBatch);
-    records !== undefined;
-    records = await reader.next(recordsPerBatch)
-  ) {
+  for (;;) {
+    const records = await within(runtime, endAt, reader.next(recordsPerBatch))
+    if (records === undefined) break
     const events = await decodeAll(projection, records)
     const stored = await tx.readLocked(table, [...new Set(events.map(({ key }) => key))])
-    await writeStep(tx, table, foldPast(projection, stored, events))
+    if (!(await writeStep(tx, table, foldPast(projection, checkRows(projection, stored), events)))) throw behind
   }
   await tx.advance(table, [{ topic, partition, next }])
+}
+
+/** @throws behind if the work is not done by then */
+async function within<T>({ clock, timers }: Runtime, endAt: number, work: Promise<T>): Promise<T> {
+  const ending = new AbortController()
+  const late = timers.sleep(Math.max(0, endAt - clock.monotonic()), ending.signal).then(
+    () => Promise.reject(behind),
+    // Only the end of the work aborts it.
+    () => work,
+  )
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    ending.abort()
+  }
 }

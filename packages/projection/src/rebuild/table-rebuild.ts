@@ -10,17 +10,24 @@
  */
 
 import { createUlidGenerator, describeThrown, type Schemas, StateError } from '@waybill/core'
-import type { BuildPosition, BuildState, BuildTable, ProjectionBuild } from '@waybill/core/internal'
+import type { BuildState, BuildTable, ProjectionBuild } from '@waybill/core/internal'
 import type { Projection } from '../definition/projection.ts'
-import { RebuildFailedError, RebuildRefusedError } from '../definition/projection-errors.ts'
-import { liveOf, nextNumber, tableOf } from '../projector/live-build.ts'
+import {
+  ProjectionStateError,
+  RebuildFailedError,
+  RebuildRefusedError,
+  RevisionMismatchError,
+} from '../definition/projection-errors.ts'
+import { liveOf, nextNumber, projectionFor, tableOf } from '../projector/live-build.ts'
+import type { BuildStep } from './apply-build.ts'
 import { runWorker, type WorkerDeps } from './build-worker.ts'
 import { applyHistory, historyPosition } from './history-phase.ts'
 import { createPace } from './pace.ts'
 import type { ResolvedRebuildOptions } from './rebuild-options.ts'
-import type { RebuildSource } from './rebuild-source.ts'
+import { left, type RebuildSource, samePartition } from './rebuild-source.ts'
 import { switchBuild } from './switch-build.ts'
-import { type Verification, verifyBuild } from './verify-build.ts'
+import { verificationStep } from './verification-step.ts'
+import type { Verification } from './verify-build.ts'
 
 /** The progress of a rebuild. */
 export interface RebuildStatus {
@@ -44,19 +51,26 @@ const droppedReason = 'dropped'
 const recordsPerBatch = 2_000
 const pollMs = 250
 const retryMs = { first: 250, most: 10_000 }
+const mostSwitches = 40
+/** Keys whose gaps a verification looks for in the topics. */
+const mostGaps = 1_000
 
 /** The rebuild of one projection, as this process sees it. Its caller asks for permissions and writes the audit log. */
 export class TableRebuild {
   readonly #projection: Projection<Schemas, unknown>
+  /** All revisions that may be live. */
+  readonly #known: readonly Projection<Schemas, unknown>[]
   readonly #options: ResolvedRebuildOptions
   readonly #source: RebuildSource
   readonly #owner: string
   readonly #pace: (events: number) => Promise<void>
   #applied = 0
+  #gaps = 0
   #verification: Verification | undefined
 
   constructor(projection: Projection<Schemas, unknown>, options: ResolvedRebuildOptions, source: RebuildSource) {
     this.#projection = projection
+    this.#known = [projection, ...(options.previous as unknown as readonly Projection<Schemas, unknown>[])]
     this.#options = options
     this.#source = source
     this.#owner = createUlidGenerator(options.runtime)()
@@ -91,6 +105,13 @@ export class TableRebuild {
         const status = await this.#retried(stopped, () => this.#step(table, stopped))
         if (status === undefined) return await this.#status(table.number)
         yield status
+        if (status.state === 'FAILED') {
+          // The error of a worker of this process says more.
+          await ended
+          throw new RebuildFailedError(`Projection ${this.#projection.name}: ${status.reason}`, {
+            impact: 'The live table was not touched.',
+          })
+        }
         if (stopped.aborted || this.#isOver(status)) return status
         // A state that has just begun may be over at once.
         if (status.state === before)
@@ -105,16 +126,27 @@ export class TableRebuild {
 
   /** Makes the build the live one. Returns its number. @throws StateError unless it is READY and close behind */
   async switchNow(): Promise<number> {
+    const { store, runtime, maxQuarantined } = this.#options
     const build = await this.#activeBuild()
+    const table = this.#table(build.number)
+    const deps = {
+      store,
+      source: this.#source,
+      projection: this.#projection,
+      tableOf: (live: ProjectionBuild) => this.#liveTable(live),
+      mostBehind: maxQuarantined,
+      runtime,
+    }
     for (let tries = 1; ; tries++) {
-      const table = this.#table(build.number)
-      if (await switchBuild(this.#options.store, this.#source, this.#projection, table)) return build.number
-      if (tries === mostSwitches)
+      const outcome = await switchBuild(deps, table)
+      if (outcome === 'SWITCHED') return build.number
+      if (outcome === 'GAPS') await this.#move(table, 'READY', 'VERIFYING')
+      if (outcome === 'GAPS' || tries === mostSwitches)
         throw new StateError(`Projection ${this.#projection.name}: build ${build.number} is too far behind to switch`, {
           impact: 'Nothing was changed: the live table is live.',
           hint: 'Keep the rebuild running in this or another process until it has caught up, then switch again.',
         })
-      await this.#options.runtime.timers.sleep(pollMs)
+      await runtime.timers.sleep(pollMs)
     }
   }
 
@@ -177,14 +209,23 @@ export class TableRebuild {
     return dropped
   }
 
-  /** Returns the build of this revision that is under way, or the live one, or creates one. */
+  /**
+   * Returns the build of this revision that is under way, or the live one, or creates one.
+   *
+   * @throws RebuildRefusedError, RevisionMismatchError
+   */
   async join(): Promise<ProjectionBuild> {
     const { store, again, history } = this.#options
     const { name, revision, fingerprint } = this.#projection
     const builds = await store.builds(name)
-    const known = this.#ownIn(builds)
-    if (known !== undefined) return known
     const live = liveOf(builds)
+    if (live !== undefined) projectionFor(this.#known, live)
+    const known = this.#ownIn(builds)
+    if (known !== undefined) {
+      // A crash may have come before it.
+      await store.createTable(this.#table(known.number))
+      return known
+    }
     if (live?.revision === revision && live.fingerprint === fingerprint && !again) return live
     this.#refuseOther(builds)
     const incomplete = history === undefined ? await this.#source.incomplete() : undefined
@@ -194,7 +235,6 @@ export class TableRebuild {
         hint: 'Pass `history` with the earlier events: kept outbox rows, or an archive.',
       })
     const number = nextNumber(builds)
-    await store.createTable(this.#table(number))
     await store.transaction(async (tx) => {
       const locked = await tx.lock(name, 'EXCLUSIVE')
       // Another process may have been faster.
@@ -263,7 +303,7 @@ export class TableRebuild {
       try {
         return await work()
       } catch (error) {
-        if (error instanceof RebuildFailedError || signal.aborted) throw error
+        if (signal.aborted || isFinal(error)) throw error
         const fields = { projection: this.#projection.name, error: describeThrown(error), waitMs }
         runtime.logger.warn(fields, 'Rebuild step failed, retrying')
         await runtime.timers.sleep(waitMs, signal).catch(() => {})
@@ -279,12 +319,12 @@ export class TableRebuild {
     if (signal.aborted) return
     const known = await store.positions(table)
     const partitions = await this.#source.partitions()
-    const missing = partitions.filter((one) => !known.some((position) => isSame(one, position)))
+    const missing = partitions.filter((one) => !known.some((position) => samePartition(one, position)))
     if (missing.length > 0) await store.transaction(async (tx) => void (await tx.lockPositions(table, missing)))
   }
 
   #workerDeps(table: BuildTable, owner: string): WorkerDeps {
-    const { store, runtime, eventsPerSecond, maxQuarantined } = this.#options
+    const { store, runtime, eventsPerSecond } = this.#options
     return {
       store,
       projection: this.#projection,
@@ -295,17 +335,30 @@ export class TableRebuild {
       hasHistory: this.#options.history !== undefined,
       recordsPerBatch: eventsPerSecond === false ? recordsPerBatch : Math.min(recordsPerBatch, eventsPerSecond),
       pace: this.#pace,
-      mayQuarantine: async (keys) => {
-        if (maxQuarantined > 0 && (await store.countQuarantined(table)) + keys.length <= maxQuarantined) return true
-        const live = liveOf(await store.builds(table.projection))
-        if (live === undefined) return false
-        const rows = await store.read(this.#table(live.number), keys)
-        return keys.every((key) => rows.some((row) => row.key === key && row.isQuarantined))
-      },
+      onGaps: (gaps) => this.#countGaps(gaps),
       onApplied: (events) => {
         this.#applied += events
       },
     }
+  }
+
+  /** Stops a rebuild whose source is incomplete. Some gaps may be closed later: they are judged when it has caught up. */
+  async #countGaps(gaps: BuildStep['quarantined']): Promise<void> {
+    const { store, maxQuarantined } = this.#options
+    const live = liveOf(await store.builds(this.#projection.name))
+    const keys = gaps.map(({ key }) => key)
+    const rows = live === undefined ? [] : await store.read(this.#liveTable(live), keys)
+    this.#gaps += keys.filter((key) => !rows.some((row) => row.key === key && row.isQuarantined)).length
+    if (this.#gaps <= maxQuarantined + mostGaps) return
+    const [first] = gaps
+    throw new RebuildFailedError(
+      `more than ${mostGaps} keys cannot be rebuilt, and are not quarantined in the live table: ` +
+        `${JSON.stringify(first?.key)} needs version ${first?.expected}, found ${first?.found} (${first?.reason})`,
+      {
+        impact: 'The live table was not touched.',
+        hint: 'Give the rebuild a source that has every event, correct the fold, or raise maxQuarantined.',
+      },
+    )
   }
 
   /** Moves the build to its next state, if it is time. */
@@ -328,45 +381,24 @@ export class TableRebuild {
   }
 
   async #verify(table: BuildTable, signal: AbortSignal): Promise<void> {
-    const { store, verify, expectDifference } = this.#options
-    const ends = (await this.#source.partitions()).map(({ end, ...partition }) => ({ ...partition, next: end }))
-    await this.#reach(table, ends, signal)
-    if (signal.aborted) return
-    const live = liveOf(await store.builds(table.projection))
-    if (live !== undefined && verify !== 0) {
-      const liveTable = this.#table(live.number)
-      const result = await verifyBuild(store, liveTable, table, { rows: verify, expectDifference }, () =>
-        store.positions(live).then((wanted) => this.#reach(table, wanted, signal)),
-      )
-      this.#verification = result
-      // Workers that stopped do not catch up: nothing is known of the rows that were behind.
-      if (signal.aborted) return
-      const [first] = result.differences
-      if (first !== undefined) {
-        const found = `${result.differences.length === 100 ? 'at least 100' : result.differences.length} rows differ`
-        const error = new RebuildFailedError(
-          `Projection ${table.projection}: ${found} from the live table, the first is ${JSON.stringify(first.key)}`,
-          {
-            impact: 'The live table was not touched.',
-            hint: 'Compare the two rows. If the difference is intended, name it in expectDifference and start again.',
-          },
-        )
-        await this.#fail(table, error)
-        throw error
-      }
-    }
-    await this.#move(table, 'VERIFYING', 'READY')
-  }
-
-  /** Waits until the build is at these positions. */
-  async #reach(table: BuildTable, wanted: readonly BuildPosition[], signal: AbortSignal): Promise<void> {
     const { store, runtime } = this.#options
-    while (!signal.aborted) {
-      const own = await store.positions(table)
-      if (wanted.every((one) => (own.find((position) => isSame(one, position))?.next ?? 0n) >= one.next)) return
-      const state = (await store.builds(table.projection)).find(({ number }) => number === table.number)?.state
-      if (state !== 'VERIFYING') return
-      await runtime.timers.sleep(pollMs / 5)
+    const deps = {
+      store,
+      projection: this.#projection,
+      table,
+      source: this.#source,
+      runtime,
+      options: this.#options,
+      tableOf: (live: ProjectionBuild) => this.#liveTable(live),
+    }
+    try {
+      const result = await verificationStep(deps, signal)
+      if (result === undefined) return
+      if (result !== 'NOTHING_TO_COMPARE') this.#verification = result
+      await this.#move(table, 'VERIFYING', 'READY')
+    } catch (error) {
+      if (error instanceof RebuildFailedError) await this.#fail(table, error)
+      throw error
     }
   }
 
@@ -412,20 +444,18 @@ export class TableRebuild {
   #table(number: number): BuildTable {
     return tableOf(this.#projection, number)
   }
+
+  /** @throws RevisionMismatchError if its revision is not known, and with it its columns */
+  #liveTable(live: ProjectionBuild): BuildTable {
+    return projectionFor(this.#known, live).table
+  }
 }
 
-const mostSwitches = 40
-
-function isSame(one: Omit<BuildPosition, 'next'>, other: Omit<BuildPosition, 'next'>): boolean {
-  return one.topic === other.topic && one.partition === other.partition
-}
-
-/** The records of a partition that are not built. */
-function left(
-  { start, end, ...partition }: Omit<BuildPosition, 'next'> & { readonly start: bigint; readonly end: bigint },
-  positions: readonly BuildPosition[],
-): bigint {
-  const next = positions.find((position) => isSame(partition, position))?.next ?? 0n
-  const from = next > start ? next : start
-  return end > from ? end - from : 0n
+/** Returns whether a retry would meet the same error. */
+function isFinal(error: unknown): boolean {
+  return (
+    error instanceof RebuildFailedError ||
+    error instanceof RevisionMismatchError ||
+    error instanceof ProjectionStateError
+  )
 }

@@ -1,9 +1,12 @@
 import type { StoredRow } from '@waybill/core/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineProjection } from '../../src/definition/define-projection.ts'
 import { ProjectionStateError } from '../../src/definition/projection-errors.ts'
+import { checkRows } from '../../src/fold/check-state.ts'
 import { absentRow, foldBatch } from '../../src/fold/fold-batch.ts'
-import { balances, balancesByPosition, credited, event, opened } from '../test-accounts.ts'
+import { accounts, balances, balancesByPosition, credited, event, opened } from '../test-accounts.ts'
 
 const open = { balance: '10', currency: 'EUR', status: 'OPENED' } as const
 const rowOf = (key: string, version: number, state: StoredRow['state'] = open): StoredRow => ({
@@ -81,7 +84,20 @@ describe('an event', () => {
 
 test('a stored row that does not match the schema is not built on', () => {
   const stored = rowOf('a', 1, { ...open, status: 'GONE' })
-  expect(() => foldBatch(balances, [stored], [credited('a', 2)])).toThrow(ProjectionStateError)
+  expect(() => checkRows(balances, [rowOf('b', 1), stored])).toThrow(ProjectionStateError)
+})
+
+test('a new state that does not match the schema is poison for its key alone, and is not written', () => {
+  const bounded = defineProjection({
+    name: 'bounded',
+    events: accounts,
+    state: z.object({ balance: z.string().max(2) }),
+    columns: { balance: 'decimal' },
+  }).on({ AccountOpened: (_, { payload }) => ({ balance: payload.balance }) })
+  const { rows, stop } = foldBatch(bounded, [], [opened('a', 1, '10'), opened('b', 1, '100'), opened('c', 1, '1')])
+  expect(rows.map(({ key }) => key)).toEqual(['a'])
+  expect(stop).toMatchObject({ index: 1, key: 'b', reason: 'POISON' })
+  expect(String(stop?.error.cause)).toMatch(/The state does not match its schema: balance/)
 })
 
 test('any batching, repetition and order across keys ends with the fold of the events', () => {

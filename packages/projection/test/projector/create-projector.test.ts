@@ -1,5 +1,6 @@
 import { BatchProcessingError } from '@waybill/connector'
 import {
+  applicationOperator,
   createMemoryLogger,
   createMemoryMetrics,
   type MemoryLogger,
@@ -21,6 +22,7 @@ import {
 } from '../../src/definition/projection-errors.ts'
 import { createMemoryProjectionStore, type MemoryProjectionStore } from '../../src/memory/memory-projection-store.ts'
 import { createProjector, type Projector } from '../../src/projector/create-projector.ts'
+import { createQuarantine } from '../../src/quarantine/create-quarantine.ts'
 import { account, accounts, balances, balancesByPosition } from '../test-accounts.ts'
 import { history, recordOf, strangeRecord } from '../test-records.ts'
 
@@ -136,6 +138,23 @@ describe('a gap', () => {
     expect([dying('dead_gap'), dying('dead_quarantined')]).toEqual([1, 1])
   })
 
+  test('is counted down when its key is released, also by another process', async () => {
+    let now = 0
+    const clock = { now: () => now, monotonic: () => now }
+    const watched = createProjector(balances, { store, runtime: runtimeWith({ metrics, logger, clock }) })
+    const keys = () => metrics.latest('projection.quarantined.keys', { projection: 'account_balance' })
+    await handle(await history('b', []), watched)
+    expect(keys()).toBe(0)
+    const [opened, , second] = (await history('a', [1, 2], 1)) as [KafkaRecord, KafkaRecord, KafkaRecord]
+    await deliver([opened, second], watched)
+    expect(keys()).toBe(1)
+    const row = { version: 3, state: { ...open, status: 'OPENED' as const }, reason: 'lost' }
+    await createQuarantine(balances, { store }).accept('a', row, applicationOperator())
+    now += 15_000
+    await handle(await history('c', [], 4), watched)
+    expect(keys()).toBe(0)
+  })
+
   test('is one also for the first event of a key', async () => {
     const [, credit] = await history('a', [1])
     const dead = await deliver([credit as KafkaRecord])
@@ -229,6 +248,19 @@ describe('by position', () => {
     expect(await deliver(records, one)).toEqual([expect.any(FoldFailedError)])
     expect(store.find('account_position', 'a')).toEqual({ ...open, balance: '1' })
     expect(await store.countQuarantined(positions)).toBe(0)
+  })
+
+  test('an event whose fold throws is dead again after a crash before its dead letter', async () => {
+    const one = createProjector(balancesByPosition, { store, runtime })
+    const records = [
+      await recordOf('AccountOpened', { accountId: 'a', balance: '0', currency: 'EUR' }, undefined, 0),
+      await recordOf('FundsCredited', { accountId: 'a', amount: 'poison' }, undefined, 1),
+    ]
+    await expect(handle(records, one)).rejects.toThrow(BatchProcessingError)
+    // The process ends here: nothing was committed to the group.
+    const heir = createProjector(balancesByPosition, { store, runtime })
+    expect(await deliver(records, heir)).toEqual([expect.any(FoldFailedError)])
+    expect(await store.positions(positions)).toEqual([{ topic: 'accounts', partition: 0, next: 1n }])
   })
 })
 

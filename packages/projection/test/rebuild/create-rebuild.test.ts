@@ -1,11 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type AuditEntry, applicationOperator, OperationForbiddenError, StateError } from '@waybill/core'
+import type { StoredRow } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { defineProjection } from '../../src/definition/define-projection.ts'
-import { RebuildFailedError, RebuildRefusedError } from '../../src/definition/projection-errors.ts'
+import {
+  RebuildFailedError,
+  RebuildRefusedError,
+  RevisionMismatchError,
+} from '../../src/definition/projection-errors.ts'
 import { createMemoryProjectionStore, type MemoryProjectionStore } from '../../src/memory/memory-projection-store.ts'
 import { createProjector } from '../../src/projector/create-projector.ts'
+import { createQuarantine } from '../../src/quarantine/create-quarantine.ts'
 import { auditedRebuild, type Rebuild } from '../../src/rebuild/create-rebuild.ts'
 import { type RebuildOptions, resolveRebuildOptions } from '../../src/rebuild/rebuild-options.ts'
 import { type RebuildStatus, TableRebuild } from '../../src/rebuild/table-rebuild.ts'
@@ -58,6 +64,10 @@ async function appendHistory(key: string, amounts: readonly number[], partition 
   for (const record of await history(key, amounts)) log.append(partition, record)
 }
 
+function rowOf(key: string, version: number, balance: string): StoredRow {
+  return { key, version, state: { ...open, balance }, isQuarantined: false }
+}
+
 async function states(): Promise<readonly string[]> {
   return (await store.builds('account_balance')).map(({ number, state }) => `${number} ${state}`)
 }
@@ -83,7 +93,7 @@ describe('a rebuild', () => {
     await appendHistory('a', [])
     await log.deliver(createProjector(balances, { store }))
     const projector = createProjector(doubled, { store, previous: [balances] })
-    const rebuild = rebuildOf(doubled, { switch: 'WHEN_READY', expectDifference: () => true })
+    const rebuild = rebuildOf(doubled, { previous: [balances], switch: 'WHEN_READY', expectDifference: () => true })
     await log.deliver(projector)
     const seen: string[] = []
     let [version, isDone] = [1, false]
@@ -168,7 +178,9 @@ describe('a rebuild', () => {
     lost[1] = { ...(lost[0] as KafkaRecord), offset: 1n }
     await expect(finish(rebuildOf(balances, { again: true }))).rejects.toThrow(RebuildFailedError)
     expect(await states()).toEqual(['1 LIVE', '2 FAILED'])
-    expect((await store.builds('account_balance'))[1]?.reason).toMatch(/needs version 2, found 3/)
+    expect((await store.builds('account_balance'))[1]?.reason).toMatch(
+      /"a" needs version 2, found 3 \(GAP\), and the live row has version 3/,
+    )
     expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '3' })
   })
 
@@ -181,15 +193,90 @@ describe('a rebuild', () => {
     expect(await finish(rebuildOf(balances, { again: true }))).toMatchObject({ state: 'READY', quarantined: 1 })
   })
 
+  test('applies an event that came behind later ones, after its key was released', async () => {
+    const projector = createProjector(balances, { store })
+    const [opened, first, second, third] = (await history('a', [1, 2, 4])) as [
+      KafkaRecord,
+      KafkaRecord,
+      KafkaRecord,
+      KafkaRecord,
+    ]
+    for (const record of [opened, second, third]) log.append(0, record)
+    await appendHistory('b', [7], 1)
+    while ((await log.deliver(projector)) > 0);
+    log.append(1, first)
+    while ((await log.deliver(projector)) > 0);
+    async function* dead(): AsyncGenerator<KafkaRecord> {
+      yield* [second, third, first]
+    }
+    await createQuarantine(balances, { store }).release('a', dead(), operator)
+    log.append(0, await recordOf('AccountClosed', { accountId: 'a' }, 5, 0))
+    while ((await log.deliver(projector)) > 0);
+    const live = store.find('account_balance', 'a')
+    expect(live).toEqual({ ...open, balance: '7', status: 'CLOSED' })
+    const rebuild = rebuildOf(balances, { again: true, switch: 'WHEN_READY' })
+    expect(await finish(rebuild)).toMatchObject({ state: 'LIVE', build: 2, quarantined: 0 })
+    expect(store.find('account_balance', 'a')).toEqual(live)
+  })
+
+  test('fails at a row that only one of the two tables has, and lists it', async () => {
+    const projector = createProjector(balances, { store })
+    await appendHistory('a', [1])
+    await appendHistory('b', [2], 1)
+    while ((await log.deliver(projector)) > 0);
+    const table = { projection: 'account_balance', keyColumn: 'account_id', columns: balances.columns }
+    const row = { key: 'c', version: 1, state: open, isQuarantined: false }
+    await store.transaction((tx) => tx.write({ ...table, number: 1 }, [row]))
+    const failure: unknown = await finish(rebuildOf(balances, { again: true })).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(RebuildFailedError)
+    expect((failure as RebuildFailedError).differences).toEqual([{ key: 'c', live: row, built: undefined }])
+    expect(JSON.stringify(failure)).not.toContain('OPENED')
+
+    // The other way round: the live table has lost a row.
+    await store.dropTable({ projection: 'account_balance', number: 1 })
+    await store.transaction(async (tx) => {
+      await tx.write({ ...table, number: 1 }, [rowOf('a', 2, '1')])
+      await tx.advance({ ...table, number: 1 }, await store.positions({ ...table, number: 2 }))
+    })
+    const other: unknown = await finish(rebuildOf(balances, { again: true })).catch((error: unknown) => error)
+    expect((other as RebuildFailedError).differences).toMatchObject([
+      { key: 'b', live: undefined, built: { version: 2 } },
+    ])
+  })
+
+  test('is ready although the live table is behind the topics', async () => {
+    const projector = createProjector(balances, { store })
+    await appendHistory('a', [1])
+    while ((await log.deliver(projector)) > 0);
+    log.append(0, await recordOf('FundsCredited', { accountId: 'a', amount: '2' }, 3, 0))
+    await appendHistory('b', [2], 1)
+    const ready = await finish(rebuildOf(balances, { again: true }))
+    expect(ready.verification).toMatchObject({ rows: 1, builtRows: 2, ahead: 2, differences: [] })
+  })
+
+  test('of another revision needs the one that is live', async () => {
+    await appendHistory('a', [1])
+    await log.deliver(createProjector(balances, { store }))
+    await expect(finish(rebuildOf(doubled))).rejects.toThrow(RevisionMismatchError)
+    expect(await states()).toEqual(['1 LIVE'])
+  })
+
+  test('with more incomplete keys than gaps that a release leaves stops before it has read everything', async () => {
+    for (let index = 0; index <= 1_000; index++)
+      log.append(0, await recordOf('FundsCredited', { accountId: `k${index}`, amount: '1' }, 2, 0))
+    await expect(finish(rebuildOf(balances))).rejects.toThrow(/more than 1000 keys cannot be rebuilt/)
+    expect(await states()).toEqual(['1 FAILED'])
+  })
+
   test('fails at a difference that is not expected, and lists it', async () => {
     const projector = createProjector(balances, { store })
     await appendHistory('a', [1])
     await appendHistory('b', [])
     await log.deliver(projector)
-    const rebuild = rebuildOf(doubled)
+    const rebuild = rebuildOf(doubled, { previous: [balances] })
     await expect(finish(rebuild)).rejects.toThrow(/1 rows differ from the live table, the first is "a"/)
     expect(await states()).toEqual(['1 LIVE', '2 FAILED'])
-    const expecting = rebuildOf(doubled, { expectDifference: (key) => key === 'a' })
+    const expecting = rebuildOf(doubled, { previous: [balances], expectDifference: (key) => key === 'a' })
     expect((await finish(expecting)).verification).toMatchObject({ expected: 1, differences: [] })
   })
 })
@@ -199,11 +286,11 @@ describe('a roll-back', () => {
     await appendHistory('a', [1])
     await log.deliver(createProjector(balances, { store }))
     const projector = createProjector(doubled, { store, previous: [balances] })
-    await finish(rebuildOf(doubled, { switch: 'WHEN_READY', verify: 0 }))
+    await finish(rebuildOf(doubled, { previous: [balances], switch: 'WHEN_READY', verify: 0 }))
     log.append(0, await recordOf('FundsCredited', { accountId: 'a', amount: '5' }, 3, 0))
     await log.deliver(projector)
     expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '12' })
-    const back = rebuildOf(balances, { switch: 'WHEN_READY', verify: 0 })
+    const back = rebuildOf(balances, { previous: [doubled], switch: 'WHEN_READY', verify: 0 })
     await back.rollBack(operator)
     expect(await finish(back)).toMatchObject({ state: 'LIVE', build: 1 })
     expect(await states()).toEqual(['1 LIVE', '2 RETIRED'])
@@ -238,6 +325,29 @@ describe('a rebuild under way', () => {
     await expect(finish(rebuildOf(doubled))).rejects.toThrow(/a rebuild of revision 1 is under way/)
     await expect(rebuildOf(balances).switchNow(operator)).rejects.toThrow(/not READY/)
     await running.return(undefined as never)
+  })
+
+  test('does not switch while a key is behind the live table, and compares again', async () => {
+    const projector = createProjector(balances, { store })
+    await appendHistory('a', [1])
+    while ((await log.deliver(projector)) > 0);
+    const rebuild = rebuildOf(balances, { again: true })
+    const running = rebuild.run(operator)
+    for (let state = ''; state !== 'READY'; ) state = ((await running.next()).value as RebuildStatus).state
+    // The live table has an event that the topic lacks.
+    const table = { projection: 'account_balance', number: 1, keyColumn: 'account_id', columns: balances.columns }
+    log.append(0, await recordOf('FundsCredited', { accountId: 'a', amount: '1' }, 4, 0))
+    await store.transaction(async (tx) => {
+      await tx.write(table, [rowOf('a', 4, '9')])
+      await tx.advance(table, [{ topic: 'accounts', partition: 0, next: 3n }])
+    })
+    await expect(rebuild.switchNow(operator)).rejects.toThrow(/too far behind to switch/)
+    expect(await states()).toEqual(['1 LIVE', '2 VERIFYING'])
+    await running.return(undefined as never)
+    await expect(finish(rebuildOf(balances, { again: true }))).rejects.toThrow(/"a" needs version 3, found 4/)
+    await rebuild.dropRetired(operator)
+    expect(await states()).toEqual(['1 LIVE', '2 CANCELLED'])
+    expect(await store.positions({ ...table, number: 2 })).toEqual([])
   })
 
   test('that is live leaves its former tables until they are dropped', async () => {

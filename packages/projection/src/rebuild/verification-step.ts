@@ -1,0 +1,165 @@
+/**
+ * Decides whether a build that has caught up may become READY:
+ *
+ *     the build is at the ends that the topics had ─▶ gaps closed ─▶ rows compared ─▶ READY
+ *                                                        │              └─ unexpected difference ─▶ FAILED
+ *                                                        └─ keys behind the live table ─▶ FAILED
+ *
+ * It writes nothing but rows whose gaps are closed, so it may be repeated after a crash, and by several processes at once.
+ */
+
+import type { Runtime, Schemas, WireRecord } from '@waybill/core'
+import type { BuildPosition, BuildTable, ProjectionBuild, ProjectionStore } from '@waybill/core/internal'
+import type { Projection } from '../definition/projection.ts'
+import { RebuildFailedError } from '../definition/projection-errors.ts'
+import { liveOf } from '../projector/live-build.ts'
+import { closeGaps, type KeyBehind, keysBehind } from './build-gaps.ts'
+import type { ResolvedRebuildOptions } from './rebuild-options.ts'
+import { left, type RebuildSource } from './rebuild-source.ts'
+import { type Verification, verifyBuild } from './verify-build.ts'
+
+/** The parts of a rebuild that its verification uses. */
+export interface VerificationDeps {
+  readonly store: ProjectionStore
+  readonly projection: Projection<Schemas, unknown>
+  readonly table: BuildTable
+  readonly source: RebuildSource
+  readonly runtime: Runtime
+  readonly options: Pick<ResolvedRebuildOptions, 'verify' | 'expectDifference' | 'maxQuarantined' | 'history'>
+  /** Returns the table of the live build, with its own columns. */
+  readonly tableOf: (live: ProjectionBuild) => BuildTable
+}
+
+const pollMs = 50
+/** A live table that is not there by then is behind the topics. */
+const mostLivePolls = 100
+const recordsPerRead = 2_000
+
+/**
+ * Verifies a build. Returns undefined if the signal aborted first, or the build is no longer verified.
+ *
+ * @throws RebuildFailedError
+ */
+export async function verificationStep(
+  deps: VerificationDeps,
+  signal: AbortSignal,
+): Promise<Verification | 'NOTHING_TO_COMPARE' | undefined> {
+  const { store, table, source, options } = deps
+  const ends = (await source.partitions()).map(({ topic, partition, end }) => ({ topic, partition, next: end }))
+  if (!(await reach(deps, ends, signal))) return undefined
+  const live = liveOf(await store.builds(table.projection))
+  const behind = await withGapsClosed(deps, live, signal)
+  if (signal.aborted) return undefined
+  if (behind.length > options.maxQuarantined) throw tooManyBehind(behind)
+  if (live === undefined || options.verify === 0) return 'NOTHING_TO_COMPARE'
+  const result = await compare(deps, live, behind, signal)
+  // Workers that stopped do not catch up: nothing is known of the rows that were behind.
+  if (signal.aborted) return undefined
+  const [first] = result.differences
+  if (first === undefined) return result
+  const found = `${result.differences.length === 100 ? 'at least 100' : result.differences.length} rows differ`
+  throw new RebuildFailedError(
+    `Projection ${table.projection}: ${found} from the live table, the first is ${JSON.stringify(first.key)}`,
+    {
+      differences: result.differences,
+      impact: 'The live table was not touched.',
+      hint: 'Compare the rows in `differences`. If a difference is intended, name it in expectDifference and start again.',
+    },
+  )
+}
+
+async function withGapsClosed(
+  { store, projection, table, source, options: { history }, tableOf }: VerificationDeps,
+  live: ProjectionBuild | undefined,
+  signal: AbortSignal,
+): Promise<readonly KeyBehind[]> {
+  const liveTable = live && tableOf(live)
+  const behind = await keysBehind(store, liveTable, table)
+  if (behind.length === 0) return behind
+  await closeGaps(store, projection, table, behind, everyRecord(source, history, signal))
+  return keysBehind(store, liveTable, table)
+}
+
+/** Yields every record that the build was made of. */
+async function* everyRecord(
+  source: RebuildSource,
+  history: ResolvedRebuildOptions['history'],
+  signal: AbortSignal,
+): AsyncGenerator<WireRecord> {
+  if (history !== undefined)
+    for await (const event of history(0n)) {
+      if (signal.aborted) return
+      yield event
+    }
+  for (const { topic, partition, start, end } of await source.partitions()) {
+    await using reader = source.open({ topic, partition }, start, end)
+    for (;;) {
+      const records = signal.aborted ? undefined : await reader.next(recordsPerRead)
+      if (records === undefined) break
+      yield* records
+    }
+  }
+}
+
+function tooManyBehind(behind: readonly KeyBehind[]): RebuildFailedError {
+  const [first] = behind
+  const { key, expected, found, reason } = first?.entry ?? { key: '', expected: 0, found: 0, reason: 'GAP' }
+  const there = first?.live === undefined ? 'there is no live row' : `the live row has version ${first.live}`
+  return new RebuildFailedError(
+    `${behind.length} keys cannot be rebuilt: ${JSON.stringify(key)} needs version ${expected}, found ${found} (${reason}), ` +
+      `and ${there}`,
+    {
+      impact: 'The live table was not touched.',
+      hint: 'Give the rebuild a source that has every event, correct the fold, or raise maxQuarantined.',
+    },
+  )
+}
+
+function compare(
+  deps: VerificationDeps,
+  live: ProjectionBuild,
+  behind: readonly KeyBehind[],
+  signal: AbortSignal,
+): Promise<Verification> {
+  const { store, table, tableOf, options } = deps
+  let isLiveStalled = false
+  const settings = {
+    rows: options.verify,
+    expectDifference: options.expectDifference,
+    excused: new Set(behind.map(({ entry }) => entry.key)),
+  }
+  return verifyBuild(store, tableOf(live), table, settings, {
+    async builtCatchesUp() {
+      await reach(deps, await store.positions(live), signal)
+    },
+    async liveCatchesUp() {
+      const wanted = await store.positions(table)
+      // A live table that is far behind would cost the time for each page.
+      for (let polls = 0; polls < mostLivePolls && !isLiveStalled && !signal.aborted; polls++) {
+        if (isAt(await store.positions(live), wanted)) return true
+        await deps.runtime.timers.sleep(pollMs)
+      }
+      isLiveStalled = true
+      return false
+    },
+  })
+}
+
+/** Waits until the build is at these positions. Returns false if it stopped being verified before. */
+async function reach(
+  { store, table, runtime }: VerificationDeps,
+  wanted: readonly BuildPosition[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  while (!signal.aborted) {
+    if (isAt(await store.positions(table), wanted)) return true
+    const state = (await store.builds(table.projection)).find(({ number }) => number === table.number)?.state
+    if (state !== 'VERIFYING') return false
+    await runtime.timers.sleep(pollMs)
+  }
+  return false
+}
+
+function isAt(positions: readonly BuildPosition[], wanted: readonly BuildPosition[]): boolean {
+  return wanted.every((one) => left({ ...one, start: 0n, end: one.next }, positions) === 0n)
+}
