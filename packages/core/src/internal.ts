@@ -160,6 +160,7 @@ export type { SharedLog, SharedLogEntry, SharedLogRead, SharedLogWrite } from '.
 export type { OptionViolation } from './option/resolve-options.ts'
 export type { Page, PageQuery, PageTotal } from './page.ts'
 export { BUCKET_COUNT, partitionOfBucket } from './partition/partition-for.ts'
+export { compareKeys } from './projection/compare-keys.ts'
 export type {
   BuildPosition,
   BuildState,
@@ -169,7 +170,6 @@ export type {
   QuarantinedKey,
   StoredRow,
 } from './projection/projection-build.ts'
-export { compareKeys } from './projection/compare-keys.ts'
 export { type ColumnDefinition, type ColumnType, columnTypes } from './projection/projection-column.ts'
 export type { ProjectionStore, ProjectionTransaction } from './projection/projection-store.ts'
 export { type BackoffPolicy, backoffMs, longestBackoffMs, nominalBackoffMs } from './retry/backoff.ts'

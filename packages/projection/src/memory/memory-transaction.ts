@@ -155,8 +155,8 @@ export class MemoryProjectionTransaction implements ProjectionTransaction {
   ): Promise<readonly QuarantinedKey[]> {
     await this.#pause('quarantined')
     const all = this.#cells.under(cell.quarantined(build, '')) as readonly QuarantinedKey[]
-    const inOrder = all.toSorted((one, other) => compareKeys(one.key, other.key))
-    return inOrder.filter(({ key }) => after === null || compareKeys(key, after) > 0).slice(0, limit)
+    const sorted = all.toSorted((one, other) => compareKeys(one.key, other.key))
+    return sorted.filter(({ key }) => after === null || compareKeys(key, after) > 0).slice(0, limit)
   }
 
   async extendQuarantine(build: BuildId, key: string, version: number): Promise<boolean> {

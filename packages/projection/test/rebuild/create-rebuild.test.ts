@@ -333,7 +333,7 @@ describe('a rebuild under way', () => {
     while ((await log.deliver(projector)) > 0);
     const rebuild = rebuildOf(balances, { again: true })
     const running = rebuild.run(operator)
-    for (let state = ''; state !== 'READY'; ) state = ((await running.next()).value as RebuildStatus).state
+    for (let state = ''; state !== 'READY'; ) state = (await running.next()).value.state
     // The live table has an event that the topic lacks.
     const table = { projection: 'account_balance', number: 1, keyColumn: 'account_id', columns: balances.columns }
     log.append(0, await recordOf('FundsCredited', { accountId: 'a', amount: '1' }, 4, 0))
