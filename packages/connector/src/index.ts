@@ -44,4 +44,17 @@ export { deadLetterRecordOf } from './records/dead-letter-record.ts'
 export { DerivedPublishError, DeserializationError, RetryTooLargeError } from './records/record-errors.ts'
 export { OtherGroupsDeadLettersError } from './replay/purge-errors.ts'
 export { ReplayInterruptedError } from './replay/replay-errors.ts'
+export { assessThreshold, type Threshold, type ThresholdStatus } from './thresholds/threshold.ts'
+export {
+  createThresholdMonitor,
+  type ThresholdMonitor,
+  type ThresholdReading,
+  type ThresholdReport,
+} from './thresholds/threshold-monitor.ts'
+export {
+  defaultThresholds,
+  projectionThresholds,
+  type ThresholdMonitorOptions,
+  type ThresholdOptions,
+} from './thresholds/threshold-options.ts'
 export { DerivedTopicsError, SourceTopicMissingError } from './topics/topic-errors.ts'

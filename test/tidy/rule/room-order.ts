@@ -134,6 +134,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'run',
       'operations',
       'health',
+      'thresholds',
       'engine',
     ],
     strangers: ['partition/lanes', 'partition/key-order', 'partition/transaction'],

@@ -54,5 +54,14 @@ declare module '@waybill/core' {
       readonly to: HealthStatus
       readonly reasons: readonly string[]
     }
+    /** A figure of a threshold monitor is above a threshold, or no longer. The subject is a binding or a topic. */
+    'threshold:changed': {
+      readonly figure: string
+      readonly subject: Readonly<Record<string, string>>
+      readonly value: number
+      readonly from: 'HEALTHY' | 'WARNING' | 'CRITICAL'
+      readonly to: 'HEALTHY' | 'WARNING' | 'CRITICAL'
+      readonly runbook: string
+    }
   }
 }

@@ -28,6 +28,7 @@ export const metricName = {
   health: 'eventbus.health',
   rebalances: 'eventbus.rebalances',
   revoked: 'eventbus.partitions.revoked',
+  underReplicated: 'kafka.topic.under.replicated.partitions',
 } as const
 
 /** Values of `eventbus.circuit.state`. */

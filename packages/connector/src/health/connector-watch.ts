@@ -127,6 +127,8 @@ export class ConnectorWatch {
     this.#troubles = this.#findTroubles()
     for (const binding of this.#deps.bindings()) this.#measure(binding, owned)
     this.#measureLag(owned)
+    this.#measureReplicas()
+    // The last measurement of a check: a threshold monitor assesses the others now.
     this.#deps.runtime.metrics.gauge(metricName.health, {}, severity[this.health().status])
   }
 
@@ -226,6 +228,12 @@ export class ConnectorWatch {
     const depths = Array.from(topics, (topic) => reader?.depth(topic))
     if (depths.length === 0 || depths.includes(undefined)) return undefined
     return depths.reduce<bigint>((sum, depth) => sum + (depth ?? 0n), 0n)
+  }
+
+  #measureReplicas(): void {
+    for (const { name, reader } of this.#deps.clusters.values())
+      for (const [topic, partitions] of reader.underReplicated)
+        this.#deps.runtime.metrics.gauge(metricName.underReplicated, { cluster: name, topic }, partitions)
   }
 
   #measureLag(owned: readonly Owned[]): void {

@@ -27,6 +27,7 @@ export class ClusterReader {
   readonly #ends: Offsets = new Map()
   readonly #starts: Offsets = new Map()
   #missing: ReadonlySet<string> = new Set()
+  readonly #underReplicated = new Map<string, number>()
   #silence: string | undefined
 
   constructor(admin: Pick<Admin, 'describeTopics' | 'listOffsets'>) {
@@ -56,6 +57,11 @@ export class ClusterReader {
     return this.#missing.has(topic)
   }
 
+  /** The partitions of each topic that lack an in-sync replica, as of the last read. A topic that is gone has none. */
+  get underReplicated(): ReadonlyMap<string, number> {
+    return this.#underReplicated
+  }
+
   /** Reads the offsets. Never rejects. */
   async read({ owned, deadLetterTopics, readTopics }: ReadingScope): Promise<void> {
     if (owned.length + deadLetterTopics.length + readTopics.length === 0) return
@@ -67,6 +73,7 @@ export class ClusterReader {
           .map(({ topic }) => topic)
           .filter((one) => readTopics.includes(one)),
       )
+      for (const one of found) this.#keepReplicas(one)
       const dead = partitionsOf(found.filter(({ topic }) => deadLetterTopics.includes(topic)))
       const [ends, starts] = await Promise.all([
         this.#admin.listOffsets([...owned, ...dead], 'LATEST', { deadlineMs }),
@@ -83,6 +90,13 @@ export class ClusterReader {
 
   async #describe(topics: readonly string[]): Promise<readonly TopicResult<TopicView>[]> {
     return topics.length === 0 ? [] : this.#admin.describeTopics(topics, { deadlineMs })
+  }
+
+  #keepReplicas(one: TopicResult<TopicView>): void {
+    if (one.outcome === 'DONE') {
+      const lagging = one.partitions.filter(({ replicas, inSyncReplicas }) => inSyncReplicas.length < replicas.length)
+      this.#underReplicated.set(one.topic, lagging.length)
+    } else if (isUnknown(one) && this.#underReplicated.has(one.topic)) this.#underReplicated.set(one.topic, 0)
   }
 
   #keep(into: Offsets, outcomes: readonly PartitionResult<{ readonly offset: bigint | null }>[]): void {
