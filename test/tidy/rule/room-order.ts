@@ -77,6 +77,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'report',
       'repository',
       'command',
+      'registry',
     ],
   },
   {
