@@ -36,6 +36,22 @@ declare module '@waybill/core' {
       readonly reason: DeadLetterReason
       readonly exception: string
     }
+    /**
+     * A copy that an operation wrote was settled. A copy that went to a retry tier is settled again there. Topic, partition and
+     * offset are those it was delivered from.
+     */
+    'replay:settled': TopicPartition & {
+      readonly binding: string
+      readonly cluster: string
+      readonly operation: string
+      readonly outcome: 'DONE' | 'SKIP' | 'RETRY' | 'DEAD_LETTER'
+      /** True for the first outcome of the copy. */
+      readonly isFirst: boolean
+      readonly offset: bigint
+      readonly originalTopic: string
+      readonly originalPartition: number
+      readonly originalOffset: bigint
+    }
     /** An operator moved the position of a group. */
     'position:moved': TopicPartition & {
       readonly binding: string

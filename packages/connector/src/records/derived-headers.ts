@@ -21,6 +21,7 @@ const name = {
   originalTimestamp: headerName(originalHeader.timestamp),
   consumerGroup: headerName(replayHeader.consumerGroup),
   replayCount: headerName(replayHeader.count),
+  replayOperation: headerName(replayHeader.operation),
   totalAttempts: headerName(retryHeader.totalAttempts),
   firstFailure: headerName(retryHeader.firstFailureTimestamp),
 }
@@ -53,6 +54,7 @@ export function writeCarried(headers: HeaderWriter, hop: HopWithoutFailure): voi
   headers.number(name.originalTimestamp, original.timestamp)
   headers.text(name.consumerGroup, hop.groupId)
   if (replayCount > 0) headers.number(name.replayCount, replayCount)
+  if (hop.trail.replayOperation !== undefined) headers.text(name.replayOperation, hop.trail.replayOperation)
   headers.number(name.totalAttempts, totalAttemptsOf(hop))
   if (firstFailureMs !== undefined) headers.number(name.firstFailure, firstFailureMs)
 }

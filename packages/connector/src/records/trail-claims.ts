@@ -17,6 +17,8 @@ import { legalTopicName } from '@waybill/kafka/internal'
 import { headerBlockOf, unreadable } from './record-headers.ts'
 import { TierClaims } from './tier-history.ts'
 
+const operationId = /^op_[0-9A-Z]{26}$/
+
 /** The values of the engine headers; undefined if missing or malformed. */
 export class Claims {
   topic: string | undefined
@@ -30,6 +32,7 @@ export class Claims {
   firstFailureMs: number | undefined
   group: string | undefined
   replayCount: number | undefined
+  replayOperation: string | undefined
   readonly history: TierClaims = new TierClaims()
 }
 
@@ -48,13 +51,14 @@ const takes: ReadonlyMap<string, Take> = new Map<string, Take>([
   [retryHeader.firstFailureTimestamp, (claims, ...value) => (claims.firstFailureMs = readTimestampMs(...value))],
   [replayHeader.consumerGroup, (claims, ...value) => (claims.group = readText(...value))],
   [replayHeader.count, (claims, ...value) => (claims.replayCount = readInteger(...value))],
+  [replayHeader.operation, (claims, ...value) => (claims.replayOperation = readOperation(...value))],
 ])
 
 /** The trust table for these headers, resolved once for each kind of topic. */
 interface Belief {
   readonly takes: ReadonlyMap<string, Take>
   readonly hasHistory: boolean
-  /** Whether the replay count is trusted only for replays of the own group. */
+  /** Whether the replay headers are trusted only for replays of the own group. */
   readonly needsOwnGroup: boolean
 }
 
@@ -86,7 +90,7 @@ export function believedClaims(record: KafkaRecord, kind: TopicKind, groupId: st
   } catch (error) {
     return unreadable(error, new Claims())
   }
-  if (belief.needsOwnGroup && claims.group !== groupId) claims.replayCount = undefined
+  if (belief.needsOwnGroup && claims.group !== groupId) claims.replayCount = claims.replayOperation = undefined
   return claims
 }
 
@@ -94,6 +98,12 @@ export function believedClaims(record: KafkaRecord, kind: TopicKind, groupId: st
 function readTopic(bytes: Buffer, at: number, end: number): string | undefined {
   const topic = readText(bytes, at, end)
   return topic !== undefined && legalTopicName.test(topic) ? topic : undefined
+}
+
+/** Reads the id of an operation. Any other text is ignored: it would be copied from hop to hop, at any length. */
+function readOperation(bytes: Buffer, at: number, end: number): string | undefined {
+  const id = readText(bytes, at, end)
+  return id !== undefined && operationId.test(id) ? id : undefined
 }
 
 function readText(bytes: Buffer, at: number, end: number): string | undefined {

@@ -26,6 +26,8 @@ export interface Trail {
   /** The time tier 0 was first exhausted. */
   readonly firstFailureMs: number | undefined
   readonly replayCount: number
+  /** The operation that replayed it; undefined if none did. */
+  readonly replayOperation: string | undefined
   /** The exhausted tiers, in order. */
   readonly history: readonly TierFailureRecord[]
   /** Whether it belongs to another group: in a tier its retry, on the source a replay for it, which is only a claim. */
@@ -55,6 +57,7 @@ export function readTrail(record: KafkaRecord, kind: TopicKind, groupId: string)
     retryTimestampMs: believed.retryTimestampMs,
     firstFailureMs: believed.firstFailureMs,
     replayCount: believed.replayCount ?? 0,
+    replayOperation: believed.replayOperation,
     history: believed.history.entries(),
     isForeign:
       kind === 'SOURCE'
@@ -72,6 +75,7 @@ function plainTrail(record: KafkaRecord, kind: TopicKind): Trail {
     retryTimestampMs: undefined,
     firstFailureMs: undefined,
     replayCount: 0,
+    replayOperation: undefined,
     history: [],
     isForeign: false,
   }

@@ -67,6 +67,18 @@ export function releaseFor(letter: DeadLetterReading, waitingTopic: string, grou
   return releaseRecord(waitingPlaceOf(letter, waitingTopic, groupId), originalOf(letter), letter.replayCount)
 }
 
+/** Adds the operation that writes a copy, and the operator who edited it. */
+export function stamped(
+  copy: OutRecord,
+  { operation, editedBy }: { readonly operation?: string | undefined; readonly editedBy?: string | undefined },
+): OutRecord {
+  const added: Values = [
+    ...(operation === undefined ? [] : ([[replayHeader.operation, operation]] as const)),
+    ...(editedBy === undefined ? [] : ([[replayHeader.editedBy, editedBy]] as const)),
+  ]
+  return added.length === 0 ? copy : { ...copy, headers: [...(copy.headers ?? []), ...pairs(added)] }
+}
+
 function copyOf(
   letter: DeadLetterReading,
   to: Pick<OutRecord, 'topic' | 'partition'>,

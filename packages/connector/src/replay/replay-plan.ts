@@ -6,7 +6,7 @@ import type { ReplayTarget } from '../api/binding.ts'
 import type { ReplaySkip } from '../api/dead-letter-admin.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import type { DeadLetterReading } from '../records/dead-letter-record.ts'
-import { type CopyTier, copyForOriginal, copyForTier, copyForWaiting, releaseFor } from './replay-copy.ts'
+import { type CopyTier, copyForOriginal, copyForTier, copyForWaiting, releaseFor, stamped } from './replay-copy.ts'
 
 /** The part of a binding that a replay uses. */
 export type ReplayedBinding = Pick<
@@ -79,6 +79,10 @@ export interface ReplayPlan {
   readonly maxReplays: number
   /** Returns the partition count of a topic that copies are written to; 0 when it does not exist. */
   readonly partitionsOf: (topic: string) => number
+  /** The operation that writes the copies. */
+  readonly operation?: string | undefined
+  /** The operator who edited the dead letter. */
+  readonly editedBy?: string | undefined
 }
 
 /** Returns the reason to skip a dead letter that is known before its parked parts are read. */
@@ -94,6 +98,11 @@ export function objectionTo(letter: DeadLetterReading, plan: ReplayPlan): Replay
 
 /** Builds the record to write for a complete dead letter that {@link objectionTo} has no objection to. */
 export function copyFor(letter: DeadLetterReading, plan: ReplayPlan, nowMs: number): OutRecord | 'NO_ORIGINAL' {
+  const copy = plainCopyFor(letter, plan, nowMs)
+  return typeof copy === 'string' || plan.route.kind === 'RELEASE' ? copy : stamped(copy, plan)
+}
+
+function plainCopyFor(letter: DeadLetterReading, plan: ReplayPlan, nowMs: number): OutRecord | 'NO_ORIGINAL' {
   const { binding, route } = plan
   const { groupId } = binding
   switch (route.kind) {

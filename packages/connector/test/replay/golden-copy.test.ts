@@ -1,14 +1,16 @@
+import { Buffer } from 'node:buffer'
 import type { OutRecord } from '@waybill/kafka'
 import { describe, expect, test } from 'vitest'
 import { decodeWaiting } from '../../src/partition/key-order/waiting-record.ts'
 import { readDeadLetter } from '../../src/records/dead-letter-record.ts'
 import { readTrail } from '../../src/records/trail.ts'
-import { copyForOriginal, copyForTier, copyForWaiting, releaseFor } from '../../src/replay/replay-copy.ts'
+import { copyForOriginal, copyForTier, copyForWaiting, releaseFor, stamped } from '../../src/replay/replay-copy.ts'
 import { fetched } from '../records/fetched.ts'
 import { fromGolden, golden, toGolden } from '../records/golden.ts'
 
 const group = 'billing'
 const waiting = 'orders.billing.waiting'
+const operation = 'op_01KD0ZW3V8Q4N6T2X5YB7C9D1E'
 const nowMs = 1_767_229_200_000
 const tier = { tier: 2, topic: 'orders.retry-2', delayMs: 60_000 }
 const original = { topic: 'orders', partition: 3, offset: 9_007_199_254_740_993n, timestamp: 1_767_225_600_000 }
@@ -20,8 +22,14 @@ const copies = (format: 'headers' | 'envelope'): Readonly<Record<string, OutReco
     tier: copyForTier(letter, tier, group, nowMs),
     waiting: copyForWaiting(letter, waiting, group, undefined, nowMs),
     'waiting-tier': copyForWaiting(letter, waiting, group, tier, nowMs),
+    operation: stamped(copyForTier(letter, tier, group, nowMs), { operation, editedBy: 'ana' }),
     release: releaseFor(letter, waiting, group),
   }
+}
+
+const claim = (id: string) => {
+  const headers = [['x-eventbus-replay-operation', Buffer.from(id)]] as const
+  return fetched({ topic: 'orders.retry-1', key: null, value: null, headers })
 }
 
 describe('golden copies of replays', () => {
@@ -52,6 +60,19 @@ describe('golden copies of replays', () => {
       retryTimestampMs: nowMs,
       history: [],
     })
+  })
+
+  test('name their operation, which only the replayed group believes on a source', () => {
+    const copy = fetched(fromGolden(golden('copy-operation')))
+    expect(readTrail(copy, 'TIER', group)).toMatchObject({ replayOperation: operation, totalAttempts: 0 })
+    expect(readTrail(copy, 'SOURCE', group)).toMatchObject({ replayOperation: operation })
+    expect(readTrail(copy, 'SOURCE', 'shipping')).toMatchObject({ replayOperation: undefined })
+  })
+
+  test('that claim an operation of another form have none', () => {
+    expect(readTrail(claim(operation), 'TIER', group).replayOperation).toBe(operation)
+    for (const id of ['', 'op_', `${operation}x`, 'op_'.repeat(10_000)])
+      expect(readTrail(claim(id), 'TIER', group).replayOperation).toBeUndefined()
   })
 
   test('in the waiting topic name their original and their count', () => {

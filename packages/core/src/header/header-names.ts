@@ -109,12 +109,16 @@ export const deadLetterHeader = {
 /** The cause of a dead letter: retries were exhausted, the error is not retryable, or an operator moved the record. */
 export type DeadLetterReason = 'RETRIES_EXHAUSTED' | 'NON_RETRYABLE' | 'MANUAL'
 
-/** The group a replayed record is for, and its number of replays. */
+/** The group a replayed record is for, its number of replays, and who replayed it. */
 export const replayHeader = {
   /** Group whose retry, dead letter or replay the record is; other groups pass it by. */
   consumerGroup: 'x-eventbus-consumer-group',
   /** Replays so far; absent means none. */
   count: 'x-eventbus-replay-count',
+  /** Operation that wrote the copy: `op_` and a ULID. Its retries and its dead letter keep it. */
+  operation: 'x-eventbus-replay-operation',
+  /** Name of the operator who edited the copy. */
+  editedBy: 'x-eventbus-edited-by',
 } as const
 
 /**

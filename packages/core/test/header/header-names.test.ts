@@ -105,7 +105,10 @@ describe('header names', () => {
         'x-eventbus-value-deserializer-exception',
       ],
     ],
-    ['replayHeader', ['x-eventbus-consumer-group', 'x-eventbus-replay-count']],
+    [
+      'replayHeader',
+      ['x-eventbus-consumer-group', 'x-eventbus-replay-count', 'x-eventbus-replay-operation', 'x-eventbus-edited-by'],
+    ],
     ['waitingHeader', ['x-eventbus-waiting-kind', 'x-eventbus-waiting-due', 'x-eventbus-waiting-epoch']],
     ['deliveryHeader', ['x-eventbus-binding-name', 'x-eventbus-received-timestamp', 'x-eventbus-consumer-instance']],
   ])('of %s are those on the wire', (group, names) => {

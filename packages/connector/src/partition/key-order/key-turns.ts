@@ -9,6 +9,7 @@ import type { Outcome } from '../../delivery/outcome.ts'
 import { isUnverified } from '../../delivery/verify-replay.ts'
 import type { Work } from '../../delivery/work.ts'
 import { deadLetterRecord } from '../../records/dead-letter-record.ts'
+import { announceReplay } from '../announce-replay.ts'
 import { applyPause } from '../apply-pause.ts'
 import type { DerivedWrites } from '../derived-writes.ts'
 import type { WorkerDeps } from '../partition-worker.ts'
@@ -113,6 +114,9 @@ export class KeyTurns {
   async #decided(step: RunStep, outcome: Outcome | 'FORGED'): Promise<void> {
     if (this.#deps.isStale(step)) return this.#free(step)
     if (outcome === 'FORGED') return this.#putBack(step)
+    // A dead letter settles its record when it is confirmed.
+    if (outcome.kind !== 'PAUSE' && outcome.kind !== 'DEAD_LETTER')
+      announceReplay(step.work, outcome.kind, this.#deps.worker.binding)
     switch (outcome.kind) {
       case 'DONE':
         return this.#finish(step, 'OK')
@@ -168,6 +172,7 @@ export class KeyTurns {
     const record = { ...deadLetterRecord(hop, outcome.reason, binding.deadLetter), key: keyOf(step.lane) }
     if (!(await this.#publish(record))) return
     deadLettered({ work, written: record, outcome })
+    announceReplay(work, 'DEAD_LETTER', binding)
     if (isStale(step)) return this.#free(step)
     if (binding.onDeadKey === 'RELEASE' || work.record.key === null) return this.#finish(step, 'DEAD')
     log.block(work, step.lane, entry)

@@ -14,6 +14,7 @@ import type { Batch } from '../../delivery/batch.ts'
 import type { Outcome } from '../../delivery/outcome.ts'
 import type { Work } from '../../delivery/work.ts'
 import type { Settlement } from '../../ledger/ledger.ts'
+import { announceBatch, announceReplay } from '../announce-replay.ts'
 import { applyPause } from '../apply-pause.ts'
 import type { PartitionShell } from '../partition-shell.ts'
 import type { WorkerDeps } from '../partition-worker.ts'
@@ -76,8 +77,10 @@ export class RecordSettler {
     }
     switch (outcome.kind) {
       case 'DONE':
+        announceReplay(work, 'DONE', this.#worker.binding)
         return this.#finish(work, 'OK')
       case 'SKIP':
+        announceReplay(work, 'SKIP', this.#worker.binding)
         this.#worker.telemetry.skipped(this.#shell.at.topic, outcome.cause)
         return this.#finish(work, 'SKIPPED')
       case 'RETRY':
@@ -98,6 +101,7 @@ export class RecordSettler {
     if (!this.#shell.isOfEra(batch.first)) return
     this.#pace?.ended(batch.size)
     this.#account.settleAll(batch)
+    announceBatch(batch, this.#worker.binding)
   }
 
   /** Makes a record the next of its lane again. */
@@ -164,6 +168,7 @@ export class RecordSettler {
   async #moved(work: Work, confirmed: Promise<MovedAs | undefined>): Promise<void> {
     const as = await confirmed
     if (as === undefined || this.#scope.isEnded) return
+    announceReplay(work, as === 'DEAD' ? 'DEAD_LETTER' : 'RETRY', this.#worker.binding)
     if (!this.#shell.isOfEra(work)) {
       if (this.#waitsForConfirmation) this.#lanes.done(work)
       return

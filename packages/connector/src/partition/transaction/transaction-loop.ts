@@ -18,6 +18,7 @@ import { encodeCommitMetadata } from '../../ledger/commit-metadata.ts'
 import { Ledger, type LedgerState, ledgerStateAt } from '../../ledger/ledger.ts'
 import { transactionProducerOptions } from '../../options/transaction-rules.ts'
 import type { PublishWatch } from '../../records/derived-publisher.ts'
+import { announceReplay } from '../announce-replay.ts'
 import type { WorkerDeps } from '../partition-worker.ts'
 import type { WorkerScope } from '../worker-scope.ts'
 import type { DecidedRecord } from './decided-record.ts'
@@ -272,6 +273,7 @@ export class TransactionLoop {
   #tell({ work, outcome, records }: DecidedRecord): void {
     const { at, worker } = this.#deps
     const [written] = records
+    announceReplay(work, outcome.kind, worker.binding)
     switch (outcome.kind) {
       case 'DONE':
         return worker.telemetry.processed(at.topic, at.partition)
