@@ -15,6 +15,7 @@ const siblings: Readonly<Record<string, readonly string[]>> = {
   '@waybill/kafka': ['packages/core'],
   '@waybill/connector': ['packages/core', 'packages/kafka'],
   '@waybill/projection': ['packages/connector', 'packages/core', 'packages/kafka'],
+  '@waybill/admin': ['packages/connector', 'packages/core', 'packages/kafka'],
   '@waybill/sim': ['packages/core', 'packages/kafka'],
   '@waybill/testkit': ['packages/connector', 'packages/core', 'packages/kafka', 'packages/sim'],
 }

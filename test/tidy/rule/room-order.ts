@@ -145,6 +145,10 @@ export const roomPlans: readonly RoomPlan[] = [
     rooms: ['definition', 'fold', 'memory', 'projector', 'quarantine', 'rebuild', 'spec'],
   },
   {
+    within: 'packages/admin/src',
+    rooms: ['http', 'access', 'problem'],
+  },
+  {
     within: 'packages/sim/src',
     rooms: ['time', 'process', 'cluster', 'sql'],
     strangers: ['cluster', 'sql'],

@@ -1,0 +1,13 @@
+/** A request for the admin API. */
+export interface AdminRequest {
+  readonly method: string
+  /** Path and query below the mount path: `/eventbus/bindings?limit=10`. */
+  readonly url: string
+  /** Header values by lower-case name. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** The address of the peer of the socket. Empty if the host does not tell: then it is not loopback. */
+  readonly remoteAddress: string
+}
+
+/** The body of a request: read when a route needs it, and only up to its limit. */
+export type RequestBody = AsyncIterable<Uint8Array> | undefined
