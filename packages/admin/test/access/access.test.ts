@@ -38,10 +38,10 @@ describe('granted permissions', () => {
   })
 })
 
-describe('a local request', () => {
-  const from = (remoteAddress: string, headers: Record<string, string> = {}): boolean =>
-    isLocalRequest({ method: 'GET', url: '/', headers, remoteAddress })
+const from = (remoteAddress: string, headers: Record<string, string> = {}): boolean =>
+  isLocalRequest({ method: 'GET', url: '/', headers, remoteAddress })
 
+describe('a local request', () => {
   test('comes from a loopback address', () => {
     expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].map((one) => from(one))).toEqual([
       true,
