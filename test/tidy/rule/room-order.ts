@@ -105,6 +105,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'dialect',
       'adapter',
       'inbox',
+      'request',
       'outbox/row',
       'outbox/statement',
       'outbox',
@@ -164,6 +165,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'conformance/suite',
       'conformance/control',
       'conformance/idempotency',
+      'conformance/request',
       'conformance/outbox',
       'conformance/projection',
       'conformance/operation',
@@ -171,6 +173,7 @@ export const roomPlans: readonly RoomPlan[] = [
     strangers: [
       'conformance/control',
       'conformance/idempotency',
+      'conformance/request',
       'conformance/outbox',
       'conformance/projection',
       'conformance/operation',

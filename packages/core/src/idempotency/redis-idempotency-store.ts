@@ -1,20 +1,8 @@
-import { ArgumentError } from '../errors.ts'
-import { hasMethods } from '../option/has-methods.ts'
 import { resolveOptions } from '../option/resolve-options.ts'
 import { durationMs, text } from '../option/rule.ts'
-import { showValue } from '../option/show-value.ts'
 import type { IdempotencyStore } from './idempotency-store.ts'
 import { markName } from './mark-name.ts'
-
-/** A client of ioredis. */
-export interface IoRedisClient {
-  call(command: string, ...parameters: string[]): Promise<unknown>
-}
-
-/** A client of node-redis (`redis`). */
-export interface NodeRedisClient {
-  sendCommand(command: string[]): Promise<unknown>
-}
+import { type IoRedisClient, type NodeRedisClient, redisSender } from './redis-client.ts'
 
 /** Options of {@link createRedisIdempotencyStore}. */
 export interface RedisIdempotencyOptions {
@@ -41,12 +29,9 @@ export function createRedisIdempotencyStore(
   client: IoRedisClient | NodeRedisClient,
   options: RedisIdempotencyOptions = {},
 ): IdempotencyStore {
-  requireClient(client)
+  const send = redisSender('createRedisIdempotencyStore', client)
   const { prefix, retentionMs } = resolveOptions('createRedisIdempotencyStore', optionRules, options)
   const nameOf = (consumer: string, key: string): string => `${prefix}${markName(consumer, key)}`
-  // ioredis has a sendCommand too, which takes something else.
-  const send = (...command: [string, ...string[]]): Promise<unknown> =>
-    'call' in client ? client.call(...command) : client.sendCommand(command)
 
   return {
     seen: async (consumer, key) => Number(await send('EXISTS', nameOf(consumer, key))) === 1,
@@ -54,13 +39,4 @@ export function createRedisIdempotencyStore(
       await send('SET', nameOf(consumer, key), '1', 'PX', String(retentionMs))
     },
   }
-}
-
-/** A function has a `call` of its own, and an address is no client: either would fail with the first record only. */
-function requireClient(given: unknown): void {
-  if (typeof given !== 'function' && ['call', 'sendCommand'].some((name) => hasMethods(given, name))) return
-  throw new ArgumentError(
-    `createRedisIdempotencyStore takes a client of ioredis or node-redis, not ${showValue(given)}.`,
-    { hint: "Connect one yourself: new Redis('redis://…') of ioredis, or createClient({ url }) of redis." },
-  )
 }

@@ -2,7 +2,10 @@ import { MigrationMissingError } from './migration-errors.ts'
 import { isMissingTable } from './missing-table.ts'
 
 /** Returns the result of a statement. @throws a MigrationMissingError if the tables are missing or outdated */
-export async function needsMigration<T>(component: 'outbox' | 'inbox' | 'projection', answer: Promise<T>): Promise<T> {
+export async function needsMigration<T>(
+  component: 'outbox' | 'inbox' | 'projection' | 'request',
+  answer: Promise<T>,
+): Promise<T> {
   try {
     return await answer
   } catch (error) {

@@ -5,8 +5,8 @@ import { type ComponentName, components } from './components.ts'
 /** Options of migrations: which tables to create. */
 export interface MigrateOptions {
   /**
-   * Table names that differ from the defaults; false omits a table. Those of projections are created only if named:
-   * `{ projection: 'projection' }`.
+   * Table names that differ from the defaults; false omits a table. Those of projections and requests are created only if
+   * named: `{ projection: 'projection', request: 'request_mark' }`.
    */
   readonly tables?: Readonly<Partial<Record<ComponentName, string | false>>> | undefined
   /** The clock for waiting on another process. @defaultValue the system's */
@@ -19,7 +19,7 @@ const tableRules = Object.fromEntries(
     orFalse(
       text(),
       defaultTable === false
-        ? { default: defaultTable, because: 'most databases have no read models' }
+        ? { default: defaultTable, because: 'most databases need none' }
         : { default: defaultTable, because: 'the stores use it by default' },
     ),
   ]),

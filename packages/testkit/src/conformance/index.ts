@@ -30,4 +30,6 @@ export type {
 export { outboxStoreSuite } from './outbox/outbox-store-suite.ts'
 export type { ProjectionStoreHarness, ProjectionUnderTest } from './projection/projection-store-harness.ts'
 export { projectionStoreSuite } from './projection/projection-store-suite.ts'
+export type { RequestStoreHarness, RequestsUnderTest } from './request/request-store-harness.ts'
+export { requestStoreSuite } from './request/request-store-suite.ts'
 export type { SuiteRunner } from './suite/suite-runner.ts'
