@@ -192,15 +192,15 @@ function commitTests({ test }: KafkaSuite<ClientScene>): void {
   test('of a member that was expelled is refused, and moves nothing back', async (scene) => {
     const topic = await scene.createTopic('expelled')
     const groupId = scene.named('expelled')
-    // With slow heartbeats the commit is the first to be rejected.
-    const slow = { heartbeatIntervalMs: 3_000, sessionTimeoutMs: 10_000 }
+    // With slow heartbeats, and none that hurry as they do after a cooperative rebalance, the commit is the first to be rejected.
+    const slow = { heartbeatIntervalMs: 3_000, sessionTimeoutMs: 10_000, assignment: 'EAGER' } as const
     await scene.write(topic, ['a', 'b', 'c'])
     const zombie = await scene.read({ groupId, topics: [topic], ...slow })
     await zombie.untilRead(3)
     const { memberId } = zombie.consumer.groupMetadata()
     const members = [{ memberId, groupInstanceId: null, reason: 'an operator' }]
     await scene.wire.send('LeaveGroup', { groupId, members })
-    const owner = await scene.read({ groupId, topics: [topic] })
+    const owner = await scene.read({ groupId, topics: [topic], assignment: 'EAGER' })
     await owner.untilRead(3)
     await owner.commit()
     const error = await kafkaErrorOf(zombie.commit(), 'REBALANCING')
