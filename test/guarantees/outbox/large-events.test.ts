@@ -65,12 +65,14 @@ async function deliver(address: ServerAddress, mode: Mode): Promise<void> {
   await using open = openDatabase(address)
   await fill(open, table, events)
   const handleMs = mode === 'ordered' ? 2 : 15
+  const fillBytes = mode === 'ordered' ? bound / 16 : bound / 4
   const task: LargeEventsTask = {
     database: address,
     table,
     mode,
     maxBufferedBytes,
     handleMs,
+    fillBytes,
     events,
     written,
     eventBytes,
@@ -84,7 +86,7 @@ async function deliver(address: ServerAddress, mode: Mode): Promise<void> {
   const { mostBuffered = 0, mostHeap = 0, mostResident = 0 } = measured ?? {}
   // A read begins below the bound and returns at most a quarter of it, and the event that reaches that.
   expect(mostBuffered).toBeLessThanOrEqual(bound + bound / 4 + eventBytes + 1_000)
-  expect(mostBuffered).toBeGreaterThan(mode === 'ordered' ? bound / 16 : bound / 4)
+  expect(mostBuffered).toBeGreaterThan(fillBytes)
   await open.query(`DROP TABLE ${table}`)
   report(
     `${address.dialect}, ${mode}: ${events + written} events of 1 MB, at most ${megabytes(mostBuffered)} buffered, ` +

@@ -14,6 +14,7 @@ process.once('disconnect', onOrphaned)
 
 const delivered = new Set<string>()
 const complete = Promise.withResolvers<void>()
+const filled = Promise.withResolvers<void>()
 let deliveries = 0
 let mostBuffered = 0
 let mostHeap = 0
@@ -24,6 +25,7 @@ const runtime: Runtime = runtimeWith({
     counter: () => {},
     gauge: (name, _labels, value) => {
       if (name === 'outbox.buffered.bytes') mostBuffered = Math.max(mostBuffered, value)
+      if (mostBuffered > task.fillBytes) filled.resolve()
     },
     histogram: () => {},
   },
@@ -31,6 +33,7 @@ const runtime: Runtime = runtimeWith({
 
 const listeners: ListenerRegistry = {
   listenerFor: () => async (event) => {
+    await filled.promise
     await systemTimers.sleep(task.handleMs)
     deliveries++
     delivered.add(event.eventId)

@@ -10,6 +10,8 @@ export interface LargeEventsTask {
   readonly maxBufferedBytes?: number | undefined
   /** Duration of a listener. */
   readonly handleMs: number
+  /** Listeners wait until the outbox has buffered more bytes than this once, however slow its reads are. */
+  readonly fillBytes: number
   /** Events in the table. */
   readonly events: number
   /** Events that it then writes itself, ten per transaction, past the table where the mode has a hot path. */
