@@ -21,6 +21,12 @@ export { createInbox, type InboxOptions } from './inbox/create-inbox.ts'
 export { type MigrationStatus, migrate, migrationSql, migrationStatus } from './migrate/migrate.ts'
 export type { MigrateOptions } from './migrate/migrate-options.ts'
 export { createOutboxStore, type OutboxStoreOptions } from './outbox/create-outbox-store.ts'
+export {
+  type OutboxHistory,
+  type OutboxHistoryEvent,
+  type OutboxHistoryOptions,
+  outboxHistory,
+} from './outbox/outbox-history.ts'
 export { OutboxStores } from './outbox/outbox-stores.ts'
 export { type PostgresWakeUpOptions, postgresWakeUp } from './outbox/postgres-wake-up.ts'
 export { RowUnreadableError } from './outbox/row/row-errors.ts'

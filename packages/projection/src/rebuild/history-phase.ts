@@ -42,12 +42,13 @@ async function applyFrom(
   const flush = async (): Promise<void> => {
     const last = batch.at(-1)
     if (last === undefined) return
-    held = { ...held, next: last.position }
-    await applyBatch(deps, held, batch)
+    const reached = { ...held, next: last.position }
+    await applyBatch(deps, reached, batch)
+    held = reached
     batch = []
   }
   for await (const event of history(claimed.next)) {
-    if (signal.aborted) return
+    if (signal.aborted) break
     if (event.position <= (batch.at(-1)?.position ?? held.next))
       throw new RebuildFailedError(`The positions of the history do not rise at ${event.position}`, {
         impact: 'The live table was not touched.',
@@ -57,6 +58,8 @@ async function applyFrom(
     if (batch.length >= deps.recordsPerBatch) await flush()
   }
   await flush()
+  // Another process need not wait for the end of the lease.
+  await deps.store.transaction((tx) => tx.advanceClaimed(deps.table, held, 0))
 }
 
 async function applyBatch(deps: WorkerDeps, held: ClaimedPartition, batch: readonly HistoricalEvent[]): Promise<void> {

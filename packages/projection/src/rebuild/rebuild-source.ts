@@ -38,8 +38,19 @@ export interface HistoricalEvent extends WireRecord {
   readonly position: bigint
 }
 
-/** Events from before the log, after a position; those of a key in the order of their versions. */
-export type EventHistory = (after: bigint) => AsyncIterable<HistoricalEvent>
+/**
+ * Events from before the log: `outboxHistory(database, { events })` of @waybill/sql for kept outbox rows, or a function of your
+ * own.
+ */
+export interface EventHistory {
+  /** Yields the events after a position; those of a key in the order of their versions. */
+  (after: bigint): AsyncIterable<HistoricalEvent>
+  /**
+   * Returns why a rebuild from here could not be complete; undefined if the history reaches version 1 of each key. A rebuild
+   * asks before it writes anything. @defaultValue a missing event fails the rebuild once its key has been read
+   */
+  readonly incomplete?: (() => Promise<string | undefined>) | undefined
+}
 
 /** Returns whether two values are of the same partition. */
 export function samePartition(

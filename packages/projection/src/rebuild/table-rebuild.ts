@@ -215,7 +215,7 @@ export class TableRebuild {
    * @throws RebuildRefusedError, RevisionMismatchError
    */
   async join(): Promise<ProjectionBuild> {
-    const { store, again, history } = this.#options
+    const { store, again } = this.#options
     const { name, revision, fingerprint } = this.#projection
     const builds = await store.builds(name)
     const live = liveOf(builds)
@@ -228,12 +228,7 @@ export class TableRebuild {
     }
     if (live?.revision === revision && live.fingerprint === fingerprint && !again) return live
     this.#refuseOther(builds)
-    const incomplete = history === undefined ? await this.#source.incomplete() : undefined
-    if (incomplete !== undefined)
-      throw new RebuildRefusedError(`Projection ${name} cannot be rebuilt from its topics: ${incomplete}`, {
-        impact: 'Nothing was written.',
-        hint: 'Pass `history` with the earlier events: kept outbox rows, or an archive.',
-      })
+    await this.#refuseIncomplete()
     const number = nextNumber(builds)
     await store.transaction(async (tx) => {
       const locked = await tx.lock(name, 'EXCLUSIVE')
@@ -243,6 +238,24 @@ export class TableRebuild {
       await tx.addBuild({ projection: name, number, revision, fingerprint, state: 'CATCHING_UP' })
     })
     return this.join()
+  }
+
+  /** @throws RebuildRefusedError if the sources do not reach the first event of every key */
+  async #refuseIncomplete(): Promise<void> {
+    const { history } = this.#options
+    const { name, versions } = this.#projection
+    if (history !== undefined && versions === 'POSITION')
+      throw new RebuildRefusedError(`Projection ${name} has no versions, so it cannot be rebuilt from a history`, {
+        impact: 'Nothing was written.',
+        hint: 'Without versions, an event that both the history and a topic have would be applied twice. Leave out `history`.',
+      })
+    const incomplete = await (history === undefined ? this.#source.incomplete() : history.incomplete?.())
+    if (incomplete === undefined) return
+    const from = history === undefined ? 'topics' : 'history'
+    throw new RebuildRefusedError(`Projection ${name} cannot be rebuilt from its ${from}: ${incomplete}`, {
+      impact: 'Nothing was written.',
+      hint: 'Pass `history` with all earlier events: kept outbox rows, or an archive.',
+    })
   }
 
   #ownIn(builds: readonly ProjectionBuild[]): ProjectionBuild | undefined {

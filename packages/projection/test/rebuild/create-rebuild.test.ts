@@ -15,7 +15,7 @@ import { createQuarantine } from '../../src/quarantine/create-quarantine.ts'
 import { auditedRebuild, type Rebuild } from '../../src/rebuild/create-rebuild.ts'
 import { type RebuildOptions, resolveRebuildOptions } from '../../src/rebuild/rebuild-options.ts'
 import { type RebuildStatus, TableRebuild } from '../../src/rebuild/table-rebuild.ts'
-import { account, accounts, balances } from '../test-accounts.ts'
+import { account, accounts, balances, balancesByPosition } from '../test-accounts.ts'
 import { history, recordOf } from '../test-records.ts'
 import { hastyClock, hastyRuntime, TestLog } from './test-log.ts'
 
@@ -67,6 +67,8 @@ async function appendHistory(key: string, amounts: readonly number[], partition 
 function rowOf(key: string, version: number, balance: string): StoredRow {
   return { key, version, state: { ...open, balance }, isQuarantined: false }
 }
+
+async function* noEvents() {}
 
 async function states(): Promise<readonly string[]> {
   return (await store.builds('account_balance')).map(({ number, state }) => `${number} ${state}`)
@@ -168,6 +170,15 @@ describe('a rebuild', () => {
     expect(await finish(rebuild)).toMatchObject({ state: 'LIVE', applied: 4 })
     expect(asked).toEqual([0n])
     expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '6' })
+  })
+
+  test('is refused from a history that is incomplete, and without versions from any, before anything is written', async () => {
+    const cut = Object.assign(() => noEvents(), { incomplete: async () => 'the rows of "a" begin at version 3' })
+    await expect(finish(rebuildOf(balances, { history: cut }))).rejects.toThrow('the rows of "a" begin at version 3')
+    const byPosition = rebuildOf(balancesByPosition as never, { history: noEvents })
+    await expect(finish(byPosition)).rejects.toThrow(RebuildRefusedError)
+    expect(await states()).toEqual([])
+    expect(await store.builds('account_position')).toEqual([])
   })
 
   test('fails at an event that is missing here and was there live, and leaves the live table alone', async () => {
