@@ -175,7 +175,7 @@ describe('a rebuild', () => {
   test('is refused from a history that is incomplete, and without versions from any, before anything is written', async () => {
     const cut = Object.assign(() => noEvents(), { incomplete: async () => 'the rows of "a" begin at version 3' })
     await expect(finish(rebuildOf(balances, { history: cut }))).rejects.toThrow('the rows of "a" begin at version 3')
-    const byPosition = rebuildOf(balancesByPosition as never, { history: noEvents })
+    const byPosition = rebuildOf(balancesByPosition, { history: noEvents })
     await expect(finish(byPosition)).rejects.toThrow(RebuildRefusedError)
     expect(await states()).toEqual([])
     expect(await store.builds('account_position')).toEqual([])
