@@ -11,6 +11,7 @@ const siblings: Readonly<Record<string, readonly string[]>> = {
   '@waybill/core': [],
   '@waybill/outbox': ['packages/core'],
   '@waybill/contract': ['packages/core'],
+  '@waybill/telemetry': ['packages/core'],
   '@waybill/sql': ['packages/core', 'packages/outbox'],
   '@waybill/kafka': ['packages/core'],
   '@waybill/connector': ['packages/core', 'packages/kafka'],

@@ -113,10 +113,8 @@ export {
 } from './metrics/metric-catalog.ts'
 export type { BucketCounts } from './metrics/metric-cell.ts'
 export {
-  createMetricsStore,
   type MetricPoint,
   type MetricReading,
-  type MetricsStore,
   type MetricsStoreOptions,
 } from './metrics/metrics-store.ts'
 export type {

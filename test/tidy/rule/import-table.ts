@@ -28,6 +28,7 @@ export const packageTable: readonly PackageRow[] = [
   { folder: 'packages/projection', name: '@waybill/projection', imports: [core, kafka, connector] },
   { folder: 'packages/sim', name: '@waybill/sim', imports: [core, outbox, `${kafka}/wire`] },
   { folder: 'packages/testkit', name: '@waybill/testkit', imports: [core, outbox, kafka, connector, '@waybill/sim'] },
+  { folder: 'packages/telemetry', name: '@waybill/telemetry', imports: [core] },
   { folder: 'packages/admin', name: '@waybill/admin', imports: [core, kafka, connector] },
   {
     folder: 'packages/cli',

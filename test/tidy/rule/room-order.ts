@@ -98,6 +98,10 @@ export const roomPlans: readonly RoomPlan[] = [
     ],
   },
   {
+    within: 'packages/telemetry/src',
+    rooms: ['metrics', 'prom-client.ts', 'opentelemetry.ts'],
+  },
+  {
     within: 'packages/sql/src',
     rooms: [
       'error',

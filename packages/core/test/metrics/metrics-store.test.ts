@@ -1,5 +1,5 @@
-import { createMemoryMetrics } from '@waybill/core'
-import { createMetricsStore, identifyMetric, type MetricsStore, metricCatalog } from '@waybill/core/internal'
+import { createMemoryMetrics, createMetricsStore, type MetricsStore } from '@waybill/core'
+import { identifyMetric, metricCatalog } from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

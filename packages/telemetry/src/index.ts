@@ -1,0 +1,1 @@
+export { prometheusContentType, prometheusText } from './metrics/prometheus-text.ts'

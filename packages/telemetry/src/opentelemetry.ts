@@ -1,0 +1,1 @@
+export { type MetricProducerOptions, otelMetricProducer } from './metrics/metric-producer.ts'

@@ -1,0 +1,1 @@
+export { type PrometheusRegistryOptions, prometheusRegistry } from './metrics/prometheus-registry.ts'
