@@ -40,7 +40,7 @@ export interface TierCommand {
   readonly tier: number
 }
 
-/** A record that failed and stays in its partition, which is paused or blocked for it. */
+/** A record that failed and stays in its partition, which is paused or blocked for it, or in the waiting topic. */
 export interface PausedRecord {
   readonly partition: number
   readonly offset: bigint

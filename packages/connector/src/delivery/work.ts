@@ -37,6 +37,12 @@ export interface WorkPlace {
 /** The distance of works that are settled by their offsets. */
 export const noDistance = -1
 
+/** The last failure of a record that stays or waits, and its history before that failure. */
+export interface KeptFailure {
+  readonly failure: Failure
+  readonly trail: Trail
+}
+
 /** One record in a lane, with the state of its deliveries. */
 export class Work implements ContextPlace {
   readonly record: KafkaRecord
@@ -56,8 +62,7 @@ export class Work implements ContextPlace {
   startedAt: number | undefined
   /** The outputs of its handler, if the binding is transactional. */
   outputs: Outputs | undefined
-  /** The failure for which it stays in its lane, and its history before that failure. */
-  #kept: { readonly failure: Failure; readonly trail: Trail } | undefined
+  #kept: KeptFailure | undefined
   #condemned: Failure | undefined
   #trail: Trail | undefined
   #offset: bigint | undefined
@@ -117,12 +122,17 @@ export class Work implements ContextPlace {
     return this.#condemned
   }
 
+  /** The failure for which it stays in its lane. */
+  get kept(): KeptFailure | undefined {
+    return this.#kept
+  }
+
   /** Makes its next delivery a dead letter without a call. Returns false for a record that has not failed here. */
-  condemn(): boolean {
-    if (this.#kept === undefined) return false
+  condemn(kept: KeptFailure | undefined = this.#kept): boolean {
+    if (kept === undefined) return false
     // The dead letter counts that failure itself.
-    this.#trail = this.#kept.trail
-    this.#condemned = this.#kept.failure
+    this.#trail = kept.trail
+    this.#condemned = kept.failure
     this.dueAt = 0
     return true
   }

@@ -257,7 +257,7 @@ export class RegisteredBinding implements Registered {
   }
 
   /**
-   * Makes a record that failed and stays in its partition a dead letter. It is written when the partition runs: at once, or
+   * Makes a record that failed and stays in its partition or its waiting topic a dead letter. It is written when the partition runs: at once, or
    * after a resume of the binding.
    * @throws ArgumentError if this process has no such record
    */
@@ -268,7 +268,7 @@ export class RegisteredBinding implements Registered {
     const from = tiers.find((one) => one.tier === tier)?.topic ?? topic
     throw new ArgumentError(
       `Cannot send ${from}-${partition}@${offset} of binding '${this.label}' to its dead letter topic: ` +
-        `${this.resolved.waitingTopic === undefined ? 'this process has no failed record at that offset' : 'with orderingMode KEY failed records are in the waiting topic'}.`,
+        'this process has no failed record at that offset.',
       { hint: 'Health names the offset of a paused partition. Use skip for a record that has not failed.' },
     )
   }

@@ -28,6 +28,7 @@ async function open(
   return { bus, calls }
 }
 
+const byKey = { orderingMode: 'KEY', parallelism: 'KEY' } as const
 const strict = { orderingMode: 'STRICT', strictExhaustion: 'PAUSE_PARTITION' } as const
 
 async function untilPaused({ eventually }: ConnectorWorld, bus: Connector): Promise<void> {
@@ -35,6 +36,16 @@ async function untilPaused({ eventually }: ConnectorWorld, bus: Connector): Prom
     const [source] = bus.admin.binding('shipping').containers
     expect(source?.members[0]?.partitions[0]?.pausedBy).toContain('EXHAUSTED')
   })
+}
+
+/** Returns the number of records in the waiting topic that have no outcome, or block their key. */
+function waitingOf(bus: Connector): number | undefined {
+  return bus.admin.binding('shipping').containers[0]?.members[0]?.partitions[0]?.waiting
+}
+
+function manualFailures({ sim }: ConnectorWorld): unknown[] {
+  const names = ['dlt-reason', 'total-attempts', 'last-exception-class', 'last-exception-message']
+  return topicRecords(sim, 'orders.DLT').map(({ headers }) => names.map((name) => headers.text(`x-eventbus-${name}`)))
 }
 
 describe('S0-130 a failed record that an operator sends to the dead letter topic', () => {
@@ -98,6 +109,59 @@ describe('S0-130 a failed record that an operator sends to the dead letter topic
       await bus.resume('shipping')
       await world.eventually(() => expect(topicRecords(world.sim, 'orders.DLT')).toHaveLength(1))
       expect(bus.getState('shipping')).toBe('RUNNING')
+    }))
+
+  test.each(['BLOCK', 'RELEASE'] as const)(
+    'I7 with orderingMode KEY is the first of a blocked key, whatever its tier waits for: %s',
+    (onDeadKey) =>
+      connectorWorld(async (world) => {
+        const retry = { tier0: { maxAttempts: 2 }, tiers: [{ delayMs: 3_600_000, maxAttempts: 1 }] }
+        const { bus, calls } = await open(world, { ...byKey, keyOrder: { onDeadKey }, retry })
+        await world.write('orders', ['bad', 'b', 'c'], 0, (value) => (value === 'c' ? 'other' : 'key'))
+        await world.eventually(() => expect(waitingOf(bus)).toBe(2))
+        for (const offset of [1n, 2n, 7n])
+          await expect(bus.admin.sendToDlt('shipping', at(offset), alice)).rejects.toThrow(ArgumentError)
+        await bus.admin.sendToDlt('shipping', at(0n), alice)
+        await expect(bus.admin.sendToDlt('shipping', at(0n), alice)).rejects.toThrow(ArgumentError)
+        const expected = onDeadKey === 'RELEASE' ? ['b', 'bad', 'bad', 'c'] : ['bad', 'bad', 'c']
+        await world.eventually(() => expect(topicRecords(world.sim, 'orders.DLT')).toHaveLength(1))
+        await world.eventually(() => expect(calls.toSorted()).toEqual(expected))
+        await world.sleep(10_000)
+        expect(calls.toSorted()).toEqual(expected)
+        expect(manualFailures(world)).toEqual([['MANUAL', '2', 'RangeError', 'no stock']])
+        expect(waitingOf(bus)).toBe(onDeadKey === 'RELEASE' ? 0 : 2)
+      }),
+  )
+
+  test('I10 with orderingMode KEY has the class of a failure that another process saw', () =>
+    connectorWorld(async (world) => {
+      const retry = { tier0: { maxAttempts: 2 }, tiers: [{ delayMs: 3_600_000, maxAttempts: 1 }] }
+      const given: Partial<Binding> = { ...byKey, retry }
+      const { bus } = await open(world, given)
+      await world.write('orders', ['bad', 'b'], 0, () => 'key')
+      await world.eventually(() => expect(waitingOf(bus)).toBe(2))
+      await bus.stop('shipping')
+      await bus.start('shipping')
+      await world.eventually(() => expect(waitingOf(bus)).toBe(2))
+      await bus.admin.sendToDlt('shipping', at(0n), alice)
+      await world.eventually(() => expect(waitingOf(bus)).toBe(0))
+      expect(manualFailures(world)).toEqual([['MANUAL', '2', 'RangeError', expect.stringContaining('another process')]])
+    }))
+
+  test('I15 with orderingMode KEY waits for the resume of a binding that is paused', () =>
+    connectorWorld(async (world) => {
+      const retry = { tier0: { maxAttempts: 2 }, tiers: [{ delayMs: 3_600_000, maxAttempts: 1 }] }
+      const { bus, calls } = await open(world, { ...byKey, retry })
+      await world.write('orders', ['bad'], 0, () => 'key')
+      await world.eventually(() => expect(waitingOf(bus)).toBe(1))
+      await bus.pause('shipping')
+      await bus.admin.sendToDlt('shipping', at(0n), alice)
+      await bus.admin.sendToDlt('shipping', at(0n), alice)
+      await world.sleep(5_000)
+      expect(topicRecords(world.sim, 'orders.DLT')).toEqual([])
+      await bus.resume('shipping')
+      await world.eventually(() => expect(topicRecords(world.sim, 'orders.DLT')).toHaveLength(1))
+      expect(calls).toEqual(['bad', 'bad'])
     }))
 
   test('I21 asks for a permission and is in the audit log', () =>

@@ -97,6 +97,21 @@ export class KeyChains {
     if (known !== undefined) this.#touch(known)
   }
 
+  /** Returns the records of the source that are the next of lanes without a chain. */
+  heads(): readonly Work[] {
+    const idle = [...this.#lanes.values()].filter(({ running, chain }) => running === 'NOTHING' && chain.length === 0)
+    return idle.flatMap(({ queue }) => queue.peek() ?? [])
+  }
+
+  /** Finds the entry of an original, if it is the first of its chain and may run but for its due time. */
+  waitingHead(offset: bigint): WaitingEntry | undefined {
+    for (const { chain, running } of this.#lanes.values()) {
+      const [head] = chain
+      if (head?.original.offset === offset && running === 'NOTHING' && mayRun(head)) return head
+    }
+    return undefined
+  }
+
   /** Returns the next step, without taking it. */
   peek(now: number): RunStep | HoldStep | undefined {
     for (const lane of this.#ready) {

@@ -41,6 +41,7 @@ import { KeyChains, type RunStep } from './key-chains.ts'
 import { KeyTurns } from './key-turns.ts'
 import { countedAnew, describeDifference, openWaiting, waitingStateAt } from './open-waiting.ts'
 import { isWaitingFull, SourceQueue } from './source-queue.ts'
+import { condemnEntry } from './waiting-entry.ts'
 import { WaitingLog } from './waiting-log.ts'
 import { ownRecord, type WaitingPlace, type WaitingRecord } from './waiting-record.ts'
 import { WaitingTopicLostError } from './waiting-topic-lost-error.ts'
@@ -150,9 +151,10 @@ export class KeyOrderedWorker implements PartitionWorker {
     this.#shell.resume(reason)
   }
 
-  /** Always false: a record that failed waits in the waiting topic, not in its partition. */
-  condemn(): boolean {
-    return false
+  /** Condemns a record that stays at the head of its lane, or waits as the first of its key. */
+  condemn(offset: bigint): boolean {
+    if (this.#log?.isOpen !== true || this.#isOver) return false
+    return this.#shell.condemn(this.#chains.heads(), offset) || this.#condemnWaiting(offset)
   }
 
   pendingCommit(): readonly OffsetCommit[] | undefined {
@@ -207,6 +209,15 @@ export class KeyOrderedWorker implements PartitionWorker {
     })
   }
 
+  #condemnWaiting(offset: bigint): boolean {
+    const entry = this.#scope.isRunning ? this.#chains.waitingHead(offset) : undefined
+    if (entry === undefined || !condemnEntry(entry)) return false
+    entry.dueAt = 0
+    this.#chains.look(entry.lane)
+    this.#pump()
+    return true
+  }
+
   get #buffered(): number {
     return this.#input.size + this.#chains.queued
   }
@@ -240,6 +251,7 @@ export class KeyOrderedWorker implements PartitionWorker {
         runtime,
         client,
         consumer,
+        redact: binding.deadLetter.redact,
         chains: this.#chains,
         spanLimit: waitingSpan(binding),
         isSourceSettled: (offset) => this.#ledger.isSettled(offset),

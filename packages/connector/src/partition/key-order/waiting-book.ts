@@ -34,6 +34,7 @@ import { type Original, originalId } from './original.ts'
 import { WaitingEntries } from './waiting-entries.ts'
 import {
   type Append,
+  condemnCopy,
   type EntryAppend,
   isCountedAs,
   isSettledMarker,
@@ -366,7 +367,8 @@ export class WaitingBook {
     entry.state = state
     entry.at = copy.at
     entry.work = state === 'HELD' ? this.#deps.workOf(copy) : undefined
-    entry.dueAt = this.#deps.dueAtOf(copy)
+    entry.dueAt = entry.condemned === undefined ? this.#deps.dueAtOf(copy) : 0
+    condemnCopy(entry)
   }
 
   #add(entry: WaitingEntry): WaitingEntry {

@@ -1,5 +1,6 @@
 import type { OutRecord } from '@waybill/kafka'
-import type { Work } from '../../delivery/work.ts'
+import type { KeptFailure, Work } from '../../delivery/work.ts'
+import { exceptionClassOf, exceptionMessageOf, type Redact } from '../../records/failure-text.ts'
 import { laneOf, type Original, originalId } from './original.ts'
 import type { WaitingRecord } from './waiting-record.ts'
 
@@ -65,6 +66,10 @@ export interface WaitingEntry {
   bytes: number
   append: EntryAppend | undefined
   isRunning: boolean
+  /** Its last failure, if this owner saw it. */
+  failed: KeptFailure | undefined
+  /** The failure to record when an operator sent it to the dead letter topic; undefined otherwise. */
+  condemned: KeptFailure | undefined
   /** True when it left the source for the waiting topic and has no outcome yet: `wn=` counts it. */
   isCounted: boolean
 }
@@ -83,6 +88,8 @@ export function newEntry(original: Original, state: 'HELD' | 'MARKER', replayCou
     bytes: 0,
     append: undefined,
     isRunning: false,
+    failed: undefined,
+    condemned: undefined,
     isCounted: false,
   }
 }
@@ -95,4 +102,48 @@ export function isCountedAs({ state, replayCount }: WaitingEntry): boolean {
 /** Returns true when the original is dead and its marker was read: a request that ends it finds it in the log. */
 export function isSettledMarker(entry: WaitingEntry): boolean {
   return entry.state === 'MARKER' && entry.append === undefined
+}
+
+/**
+ * Makes the next delivery of a held record a dead letter without a call, also if its copy moves before. Returns false for
+ * a record that has not failed: it waits behind another.
+ */
+export function condemnEntry(entry: WaitingEntry): boolean {
+  const { work } = entry
+  if (work === undefined) return false
+  const failed = entry.failed ?? earlierFailureOf(work)
+  if (failed === undefined) return false
+  entry.condemned = failed
+  condemnCopy(entry)
+  return true
+}
+
+/** Applies the condemnation of an entry to the copy that was read. */
+export function condemnCopy({ work, condemned }: WaitingEntry): void {
+  if (condemned !== undefined) work?.condemn(condemned)
+}
+
+/** Returns the failure that another owner saw. The copy names its class; the text is nowhere. */
+function earlierFailureOf({ trail }: Work): KeptFailure | undefined {
+  if (trail.totalAttempts === 0) return undefined
+  const name = trail.history.at(-1)?.exceptionClass ?? 'Error'
+  const message = 'The record failed in another process, which did not write the text of the failure.'
+  return { trail, failure: { error: briefError(name, message), attempts: 0, atMs: trail.retryTimestampMs ?? 0 } }
+}
+
+/** As much text of a failure as an entry keeps: there may be as many entries as records fit into the memory. */
+const keptCharacters = 256
+
+/**
+ * Returns what an entry keeps of a failure: no stack trace, no cause, and a short text. It is redacted before it is cut: the
+ * part of a secret may not look like one.
+ */
+export function briefFailure({ failure, trail }: KeptFailure, redact: Redact): KeptFailure {
+  const { error, attempts, atMs } = failure
+  const message = exceptionMessageOf(error, redact).slice(0, keptCharacters)
+  return { trail, failure: { error: briefError(exceptionClassOf(error), message), attempts, atMs } }
+}
+
+function briefError(name: string, message: string): Error {
+  return Object.assign(Object.create(Error.prototype) as Error, { name, message })
 }

@@ -11,6 +11,7 @@ import type { Work } from '../../delivery/work.ts'
 import { Ledger, type WaitingLedgerState } from '../../ledger/ledger.ts'
 import { widestOffsetSet } from '../../ledger/offset-set.ts'
 import type { Failure } from '../../records/failure.ts'
+import type { Redact } from '../../records/failure-text.ts'
 import type { WorkerConsumer } from '../partition-worker.ts'
 import { foldWaiting } from './fold-waiting.ts'
 import { keyOf, laneOf, type Original } from './original.ts'
@@ -18,7 +19,13 @@ import { RequestPlacement } from './request-placement.ts'
 import { sourceEndOf } from './source-end.ts'
 import { WaitingAppender } from './waiting-appender.ts'
 import { type BookDeps, WaitingBook } from './waiting-book.ts'
-import type { Append, EntryAppend, OperatorRequest, WaitingEntry } from './waiting-entry.ts'
+import {
+  type Append,
+  briefFailure,
+  type EntryAppend,
+  type OperatorRequest,
+  type WaitingEntry,
+} from './waiting-entry.ts'
 import {
   decodeWaiting,
   heldRecord,
@@ -36,6 +43,8 @@ export interface WaitingLogDeps extends Omit<BookDeps, 'ledger' | 'replaysFinish
   readonly runtime: Runtime
   readonly client: Pick<KafkaClient, 'fencedAppender' | 'admin'>
   readonly consumer: Pick<WorkerConsumer, 'confirmMembership'>
+  /** Removes secrets from texts of failures. */
+  readonly redact: Redact
   /** Called when the log is not the one that was read so far: see the appender. */
   readonly replaced: () => void
   /** The distance of the log's end from the lowest unsettled record at which that record is moved. */
@@ -208,12 +217,16 @@ export class WaitingLog {
   /** Holds a record of the source: for its next attempt, or behind others of its key. */
   hold(work: Work, lane: string, next: Omit<NextDelivery, 'replayCount'>, failure: Failure | undefined): void {
     const entry = this.#book.hold(originalOf(work, lane))
+    entry.failed = failure === undefined ? work.kept : briefFailure({ failure, trail: work.trail }, this.#deps.redact)
+    if (work.condemned !== undefined) entry.condemned = entry.failed
     this.#append(entry, 'HELD', this.#heldRecord(entry, work, next, failure), { source: work })
   }
 
   /** Holds a record again whose attempt failed. */
   holdAgain(entry: WaitingEntry, next: Omit<NextDelivery, 'replayCount'>, failure: Failure): void {
-    this.#append(entry, 'HELD', this.#heldRecord(entry, entry.work as Work, next, failure))
+    const work = entry.work as Work
+    entry.failed = briefFailure({ failure, trail: work.trail }, this.#deps.redact)
+    this.#append(entry, 'HELD', this.#heldRecord(entry, work, next, failure))
   }
 
   /** Blocks the key of a record whose dead letter is confirmed. */

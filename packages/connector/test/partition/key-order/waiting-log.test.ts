@@ -55,6 +55,7 @@ function logScene({ spanLimit = 100 }: { spanLimit?: number } = {}) {
   const log = new WaitingLog(
     {
       place,
+      redact: (text) => text,
       runtime: { ...runtime, logger },
       client,
       consumer: { confirmMembership: async () => true },
