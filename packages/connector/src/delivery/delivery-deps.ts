@@ -5,7 +5,7 @@ import type { BindingTelemetry } from '../binding/binding-telemetry.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import type { ContextScope } from '../handlers/delivery-context.ts'
 import type { Invocation } from '../handlers/invocation.ts'
-import type { ReadRecord } from '../records/read-record.ts'
+import type { ReadOriginal } from '../records/original-reader.ts'
 import type { Deduplication } from './deduplicate.ts'
 import type { PollInterval } from './poll-interval.ts'
 
@@ -16,7 +16,7 @@ export interface DeliveryDeps {
   /** Undefined where the binding does not deduplicate. */
   readonly deduplication: Deduplication | undefined
   /** Reads the originals of replays for other groups. */
-  readonly readRecord: ReadRecord
+  readonly readOriginal: ReadOriginal
   readonly context: ContextScope
   readonly breaker: CircuitBreaker
   readonly classifier: ExceptionClassifier

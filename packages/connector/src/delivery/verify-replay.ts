@@ -11,8 +11,7 @@
 
 import { describeThrown, type Timers } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
-import { claimedOriginal, compareWithOriginal, type RecordPosition } from '../records/foreign-replay.ts'
-import type { ReadRecord } from '../records/read-record.ts'
+import { claimedOriginal, compareWithOriginal } from '../records/foreign-replay.ts'
 import { isForeign } from './decode.ts'
 import type { DeliveryDeps } from './delivery-deps.ts'
 import type { DeliveryScope } from './delivery-scope.ts'
@@ -34,13 +33,13 @@ export function isUnverified(work: Work): boolean {
 export async function verifyReplay(
   work: Work,
   { retrying }: DeliveryScope,
-  { readRecord, runtime }: Pick<DeliveryDeps, 'readRecord' | 'runtime'>,
+  { readOriginal, runtime }: Pick<DeliveryDeps, 'readOriginal' | 'runtime'>,
 ): Promise<Outcome | 'FORGED'> {
   const { record } = work
   const at = claimedOriginal(record)
   let reason = 'its headers name no earlier record of its partition'
   if (at !== undefined) {
-    const reading = new Reading(at, readRecord, runtime.timers)
+    const reading = new Reading((signal) => readOriginal(at, record.offset, signal), runtime.timers)
     await resolveInTime(
       (signal) => reading.read(signal),
       { handlerTimeoutMs: limitMs, timers: runtime.timers },
@@ -59,16 +58,14 @@ export async function verifyReplay(
 
 /** The read of an original, which is repeated while it fails. */
 class Reading {
-  readonly #at: RecordPosition
-  readonly #readRecord: ReadRecord
+  readonly #readOriginal: (signal: AbortSignal) => Promise<KafkaRecord | undefined>
   readonly #timers: Timers
   #failure: unknown
   isRead = false
   found: KafkaRecord | undefined
 
-  constructor(at: RecordPosition, readRecord: ReadRecord, timers: Timers) {
-    this.#at = at
-    this.#readRecord = readRecord
+  constructor(readOriginal: (signal: AbortSignal) => Promise<KafkaRecord | undefined>, timers: Timers) {
+    this.#readOriginal = readOriginal
     this.#timers = timers
   }
 
@@ -82,7 +79,7 @@ class Reading {
   async read(signal: AbortSignal): Promise<void> {
     for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(longestPauseMs, 2 * pauseMs)) {
       try {
-        this.found = await this.#readRecord(this.#at, signal)
+        this.found = await this.#readOriginal(signal)
         this.isRead = true
         return
       } catch (error) {

@@ -43,7 +43,8 @@ import { type Slots, slotsFor } from '../partition/slots.ts'
 import { TransactionWorker } from '../partition/transaction/transaction-worker.ts'
 import { createDeadLetterAlert } from '../records/dead-letter-alert.ts'
 import type { DerivedPublisher } from '../records/derived-publisher.ts'
-import { readRecord } from '../records/read-record.ts'
+import { OriginalReader } from '../records/original-reader.ts'
+import { readPage } from '../records/read-record.ts'
 import { createReplaySchedule } from '../replay/create-replay-schedule.ts'
 import type { ReplaySchedule } from '../replay/replay-schedule.ts'
 import { searchOn } from '../topics/topic-search.ts'
@@ -189,11 +190,12 @@ export class BindingRun {
         binding.transactional === false ? undefined : createOutputPublishing(catalogOf(binding.handler), runtime),
     }
     const deduplication = createDeduplication(binding)
+    const originals = new OriginalReader((...read) => readPage(client, ...read), runtime.timers)
     const delivery = new Delivery({
       binding,
       invocation: createInvocation(binding, runtime.logger.child({ binding: binding.name })),
       deduplication,
-      readRecord: (at, signal) => readRecord(client, at, signal),
+      readOriginal: originals.read,
       context,
       breaker: this.breaker,
       classifier,

@@ -10,7 +10,7 @@ import type { Outcome } from '../../src/delivery/outcome.ts'
 import type { Work } from '../../src/delivery/work.ts'
 import { BatchProcessingError } from '../../src/handlers/batch-processing-error.ts'
 import { resolveBinding } from '../../src/options/binding-options.ts'
-import type { ReadRecord } from '../../src/records/read-record.ts'
+import type { ReadOriginal } from '../../src/records/original-reader.ts'
 import { deliveryScene } from './delivery-scene.ts'
 import { batchOf, recordOf } from './work-of.ts'
 
@@ -27,7 +27,7 @@ function batchHandlerScene(
   script: Script,
   given: Partial<Binding> = {},
   mayCallAgain = () => true,
-  readRecord?: ReadRecord,
+  readOriginal?: ReadOriginal,
 ) {
   const calls: number[][] = []
   const attempts: number[] = []
@@ -42,7 +42,7 @@ function batchHandlerScene(
     },
   }
   const options = { retry: { tier0: { maxAttempts: 2 } }, ...given, listenerType: 'BATCH', handler } as const
-  const scene = deliveryScene(options, {}, readRecord)
+  const scene = deliveryScene(options, {}, readOriginal)
   const binding = resolveBinding('orders', { topic: 'orders', groupId: 'group', ...options })
   const batchDelivery = new BatchDelivery(scene.delivery, handler, binding, scene.runtime.clock)
   const works = (...offsets: number[]): Work[] =>

@@ -19,14 +19,14 @@ import type { ContextScope } from '../../src/handlers/delivery-context.ts'
 import { createInvocation } from '../../src/handlers/invocation.ts'
 import { resolveBinding } from '../../src/options/binding-options.ts'
 import { WorkerScope } from '../../src/partition/worker-scope.ts'
-import type { ReadRecord } from '../../src/records/read-record.ts'
+import type { ReadOriginal } from '../../src/records/original-reader.ts'
 import { recordOf } from './work-of.ts'
 
 /** Makes the scene. */
 export function deliveryScene(
   given: Partial<Binding> & Pick<Binding, 'handler'>,
   parts: VirtualParts = {},
-  readRecord: ReadRecord = async () => undefined,
+  readOriginal: ReadOriginal = async () => undefined,
 ) {
   const metrics = createMemoryMetrics()
   const logger = createMemoryLogger()
@@ -44,7 +44,7 @@ export function deliveryScene(
     binding,
     invocation: createInvocation(binding),
     deduplication: createDeduplication(binding),
-    readRecord,
+    readOriginal,
     context,
     breaker,
     classifier: createExceptionClassifier(binding.exceptions),

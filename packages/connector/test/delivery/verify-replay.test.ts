@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { RecordHeaders } from '@waybill/core'
 import { KafkaError, type KafkaRecord } from '@waybill/kafka'
 import { describe, expect, test } from 'vitest'
-import type { ReadRecord } from '../../src/records/read-record.ts'
+import type { ReadOriginal } from '../../src/records/original-reader.ts'
 import { deliveryScene } from './delivery-scene.ts'
 import { recordOf } from './work-of.ts'
 
@@ -20,10 +20,10 @@ function replayOf(offset: string, value = 'value'): KafkaRecord {
   return recordOf({ offset: 5n, value: Buffer.from(value), headers: RecordHeaders.from(texts) })
 }
 
-function scene(readRecord: ReadRecord) {
+function scene(readOriginal: ReadOriginal) {
   let calls = 0
   const handler = (): void => void calls++
-  return { ...deliveryScene({ handler }, {}, readRecord), calls: () => calls }
+  return { ...deliveryScene({ handler }, {}, readOriginal), calls: () => calls }
 }
 
 describe('a source record with the headers of a replay for another group', () => {
@@ -33,12 +33,12 @@ describe('a source record with the headers of a replay for another group', () =>
     expect(calls()).toBe(0)
   })
 
-  test.each<[string, ReadRecord, KafkaRecord]>([
+  test.each<[string, ReadOriginal, KafkaRecord]>([
     ['the record that it names differs', async () => original, replayOf('4', 'forged')],
     ['the record that it names is gone', async () => undefined, replayOf('4')],
     ['it names itself', async () => replayOf('5'), replayOf('5')],
-  ])('is delivered when %s (forged replay header)', async (_, readRecord, record) => {
-    const { deliver, workOf, calls, logger } = scene(readRecord)
+  ])('is delivered when %s (forged replay header)', async (_, readOriginal, record) => {
+    const { deliver, workOf, calls, logger } = scene(readOriginal)
     expect(await deliver(workOf(record))).toEqual({ kind: 'DONE' })
     expect(calls()).toBe(1)
     expect(logger.lines.map(({ text }) => text)).toContain('Replay for another group not verified, delivered')
@@ -54,11 +54,11 @@ describe('a source record with the headers of a replay for another group', () =>
     expect([reads, calls()]).toEqual([4, 0])
   })
 
-  test.each<[string, ReadRecord]>([
+  test.each<[string, ReadOriginal]>([
     ['fails', async () => Promise.reject(new KafkaError('The batch is too large.', 'FATAL'))],
     ['hangs', () => new Promise(() => {})],
-  ])('is delivered when the read %s for 30 s', async (_, readRecord) => {
-    const { deliver, workOf, calls, runtime } = scene(readRecord)
+  ])('is delivered when the read %s for 30 s', async (_, readOriginal) => {
+    const { deliver, workOf, calls, runtime } = scene(readOriginal)
     expect(await deliver(workOf(replayOf('4')))).toEqual({ kind: 'DONE' })
     expect(calls()).toBe(1)
     expect(runtime.clock.monotonic()).toBeCloseTo(30_000, -2)

@@ -18,7 +18,8 @@ import { KeyOrderedWorker } from '../../../src/partition/key-order/key-ordered-w
 import type { WorkerDeps } from '../../../src/partition/partition-worker.ts'
 import { slotsFor } from '../../../src/partition/slots.ts'
 import { createDerivedPublisher } from '../../../src/records/derived-publisher.ts'
-import { readRecord } from '../../../src/records/read-record.ts'
+import { OriginalReader } from '../../../src/records/original-reader.ts'
+import { readPage } from '../../../src/records/read-record.ts'
 import type { HandledHistory, Via } from './handled-history.ts'
 import { groupId, place } from './waiting-place.ts'
 
@@ -202,7 +203,8 @@ export class WaitingOwner {
       deliver: (work: Work, scope: DeliveryScope) => this.#deliver(work, scope, epoch),
       verify: (work: Work, scope: DeliveryScope) =>
         verifyReplay(work, scope, {
-          readRecord: (at, signal) => readRecord(this.client, at, signal),
+          readOriginal: new OriginalReader((...read) => readPage(this.client, ...read), this.#world.runtime.timers)
+            .read,
           runtime: this.#world.runtime,
         }),
     } as unknown as Delivery
