@@ -121,6 +121,25 @@ test('S0-174 a destroyed binding reports that it is DESTROYED, without lag, once
   })
 })
 
+test('S0-174 a destroyed binding reports no dead letters, once and then nothing, whatever its topic holds', () => {
+  const depths: number[] = []
+  const gauge: Metrics['gauge'] = (name, _, value) => {
+    if (name === 'eventbus.dlt.depth') depths.push(value)
+  }
+  return connectorWorld(async ({ sim, connector, write, eventually, runtime, sleep }) => {
+    sim.createTopic('orders')
+    const shipping = { ...plain, handler: failing, retry: { tier0: { maxAttempts: 1 }, tiers: [] } }
+    const bus = connector({ bindings: { shipping } }, { ...runtime, metrics: { ...runtime.metrics, gauge } })
+    await bus.start()
+    await write('orders', ['a', 'b'])
+    await eventually(() => expect(depths.at(-1)).toBe(2))
+    const count = depths.length
+    await bus.destroy('shipping')
+    await sleep(60_000)
+    expect(depths.slice(count)).toEqual([0])
+  })
+})
+
 describe('a partition that heartbeats and makes no progress', () => {
   test('turns health DOWN when its handler never finishes', () =>
     connectorWorld(async ({ sim, connector, write, sleep }) => {
