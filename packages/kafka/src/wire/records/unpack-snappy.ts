@@ -80,7 +80,7 @@ function sizeOfBlock(packed: Buffer): { readonly size: number; readonly at: numb
 
 function unpackBlock(packed: Buffer): Buffer {
   const { size, at } = sizeOfBlock(packed)
-  const output = { plain: Buffer.allocUnsafeSlow(size), filled: 0 }
+  const output = { plain: Buffer.allocUnsafeSlow(size), filled: 0, literalLeft: 0 }
   if (unpackElements(packed, at, output, size) < packed.length) throw new PackedDataError('it exceeds its size')
   if (output.filled !== size) throw new PackedDataError('it decompresses to less than it claims')
   return output.plain
@@ -93,15 +93,17 @@ function* blockChunks(packed: Buffer, chunkBytes: number): Generator<Buffer> {
   const { size, at: start } = sizeOfBlock(packed)
   let produced = 0
   let at = start
+  let literalLeft = 0
   let window: Buffer = packed.subarray(0, 0)
   while (produced < size) {
     const bytes = Math.min(chunkBytes, size - produced)
-    // The element that crosses the end of the chunk may be a literal as long as the rest of the input.
-    const output = { plain: Buffer.allocUnsafeSlow(window.length + bytes + packed.length - at + 64), filled: 0 }
+    // A copy may cross the end of the chunk by less than its length, which is at most 64. A literal is cut there.
+    const output = { plain: Buffer.allocUnsafeSlow(window.length + bytes + 64), filled: 0, literalLeft }
     output.filled = window.copy(output.plain)
     const from = output.filled
     try {
       at = unpackElements(packed, at, output, from + bytes)
+      literalLeft = output.literalLeft
     } catch (error) {
       if (!(error instanceof PackedDataError) || produced === 0) throw error
       yield unpackBlock(packed).subarray(produced)
@@ -113,20 +115,34 @@ function* blockChunks(packed: Buffer, chunkBytes: number): Generator<Buffer> {
     produced += filled - from
     yield plain.subarray(from, filled)
   }
-  if (at < packed.length || produced > size) throw new PackedDataError('it exceeds its size')
+  if (at < packed.length || literalLeft > 0 || produced > size) throw new PackedDataError('it exceeds its size')
 }
 
 interface Output {
   readonly plain: Buffer
   filled: number
+  /** The bytes of a literal, next in the input, that did not fit. */
+  literalLeft: number
 }
 
-/** Decompresses elements until the output holds `until` bytes or the input ends. Returns the position in the input. */
+/**
+ * Decompresses elements until the output holds `until` bytes or the input ends. Returns the position in the input. A literal
+ * that crosses `until` is cut there; a copy is not.
+ */
 function unpackElements(packed: Buffer, start: number, output: Output, until: number): number {
   const { plain } = output
   let at = start
   let filled = output.filled
+  let literal = output.literalLeft
   while (at < packed.length && filled < until) {
+    if (literal > 0) {
+      const length = Math.min(literal, until - filled)
+      copyLiterals(packed, at, plain, filled, length)
+      at += length
+      filled += length
+      literal -= length
+      continue
+    }
     const tag = packed[at++] as number
     // The bytes after the tag: the length of long literals, or the distance of a copy.
     const kind = tag & 3
@@ -135,11 +151,8 @@ function unpackElements(packed: Buffer, start: number, output: Output, until: nu
     const extra = readLittleEndian(packed, at, extraBytes)
     at += extraBytes
     if (kind === 0) {
-      const length = (extraBytes === 0 ? tag >>> 2 : extra) + 1
-      if (at + length > packed.length || filled + length > plain.length) throw new PackedDataError('it ends too early')
-      copyLiterals(packed, at, plain, filled, length)
-      at += length
-      filled += length
+      literal = (extraBytes === 0 ? tag >>> 2 : extra) + 1
+      if (at + literal > packed.length) throw new PackedDataError('it ends too early')
     } else {
       const length = kind === 1 ? ((tag >>> 2) & 7) + 4 : (tag >>> 2) + 1
       repeat(plain, filled, kind === 1 ? ((tag >>> 5) << 8) | extra : extra, length)
@@ -147,6 +160,7 @@ function unpackElements(packed: Buffer, start: number, output: Output, until: nu
     }
   }
   output.filled = filled
+  output.literalLeft = literal
   return at
 }
 
