@@ -195,13 +195,18 @@ export class CommitChecker {
     return true
   }
 
-  /** Returns true for a commit that was on its way when its owner was notified of the cut: it counts on from the one before. */
+  /**
+   * Returns true for a commit that was on its way when its owner was notified of the cut: it counts on from the one before,
+   * or from where an earlier cut left the log longer.
+   */
   #isLate(groupId: string, { topic, partition, offset }: CommittedOffset, state: CommittedState | undefined): boolean {
     const cut = this.#world.logCuts.of({ topic, partition })
     if (cut === undefined || this.#world.logCuts.isCommitted(groupId, { topic, partition })) return false
     const before = this.last(groupId, topic, partition)?.state
     const reachesBeyond = offset > cut.end || [...(state?.source.above ?? [])].some((above) => above >= cut.end)
-    return reachesBeyond && (before === undefined || before.source.since === state?.source.since)
+    const since = state?.source.since
+    const countsOn = before === undefined || before.source.since === since || (since !== undefined && since > cut.end)
+    return reachesBeyond && countsOn
   }
 
   #check(commit: AcceptedCommit, committed: CommittedOffset, place: Place): void {
