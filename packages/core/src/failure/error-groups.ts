@@ -43,7 +43,7 @@ export const errorGroups: Readonly<Record<ErrorGroup, readonly ErrorMatcher[]>> 
     'ER_LOCK_DEADLOCK',
     'ER_LOCK_WAIT_TIMEOUT',
   ],
-  unavailable: ['ServiceUnavailableError', 'ServiceUnavailableException', isServiceUnavailable],
+  unavailable: ['UnavailableError', 'ServiceUnavailableError', 'ServiceUnavailableException', isServiceUnavailable],
   circuitOpen: [CircuitOpenError, CircuitOpenError.code],
   decoding: ['DeserializationError', 'ParseError'],
   schema: ['SchemaViolationError', 'SchemaValidationError', 'UnknownEventTypeError'],

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { CircuitOpenError, NonRetryableError, StateError } from '@waybill/core'
+import { CircuitOpenError, NonRetryableError, StateError, UnavailableError } from '@waybill/core'
 import { type FailureKind, failureKindOf } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 import { hostile } from './hostile.ts'
@@ -31,6 +31,7 @@ describe('the kind of a failure without configuration', () => {
     ],
     ['EXTENDED', 'an open breaker', new CircuitOpenError('orders', 'OPEN')],
     ['EXTENDED', 'an open breaker of another copy of the package', withCode('WAYBILL_CIRCUIT_OPEN')],
+    ['EXTENDED', 'a destination that is unavailable', new UnavailableError('not now')],
     ['EXTENDED', 'a service that is unavailable', withName('ServiceUnavailableError')],
     ['EXTENDED', 'an answer 503', Object.assign(new Error('x'), { status: 503 })],
     ['EXTENDED', 'a response 503, configured otherwise', Object.assign(new Error('x'), { statusCode: 503 })],
