@@ -1,11 +1,13 @@
 import { ArgumentError, describeThrown } from '../errors.ts'
 import { UnknownEventTypeError } from '../event/event-errors.ts'
 import { globalAggregateType } from '../event/event-name.ts'
+import type { PayloadCodec } from '../event/payload-codec.ts'
 import { requireText } from '../event/require-text.ts'
 import type { InferInput, InferOutput, StandardSchema } from '../event/standard-schema.ts'
 import { maxEventVersion } from '../event/version.ts'
 import { createWireFormat } from '../event/wire/create-wire-format.ts'
 import type { WireFormat, WireFormatName } from '../event/wire/wire-format.ts'
+import { hasMethods } from '../option/has-methods.ts'
 import { resolveOptions } from '../option/resolve-options.ts'
 import { func, instance, integer, mapOf, nested, oneOf, optional, type Rule, text } from '../option/rule.ts'
 import type { UndeclaredMembers } from './declare-payload.ts'
@@ -37,6 +39,12 @@ export interface EventDefinition<T extends StandardSchema> {
    * the one schema reads all versions, which suits changes that break no reader.
    */
   readonly upcasters?: Readonly<Record<number, Upcaster>> | undefined
+  /**
+   * Converts payloads to the bytes of records, such as Avro. Rows of an outbox stay JSON. Not with the wire format ENVELOPE.
+   *
+   * @defaultValue none: JSON text
+   */
+  readonly codec?: PayloadCodec | undefined
   /** Kind of thing the event is about. @defaultValue `__GLOBAL__` */
   readonly aggregateType?: string | undefined
   /** The meaning of the event, for contract files and the console. */
@@ -87,8 +95,12 @@ export function defineEvents<S extends Schemas>(
   options: CatalogOptions = {},
 ): EventCatalog<S> {
   const resolved = resolveOptions('defineEvents', catalogRules, { definitions, options }, (checked, report) => {
-    for (const [name, definition] of Object.entries(checked.definitions))
-      checkSteps(definition, `definitions[${JSON.stringify(name)}]`, report)
+    for (const [name, definition] of Object.entries(checked.definitions)) {
+      const path = `definitions[${JSON.stringify(name)}]`
+      checkSteps(definition, path, report)
+      if (definition.codec !== undefined && checked.options.wireFormat === 'ENVELOPE')
+        report(`${path}.codec`, 'needs the wire format JSON or CLOUDEVENTS: an ENVELOPE holds its payload as JSON')
+    }
   })
   return Object.freeze({
     definitions: resolved.definitions as EventCatalog<S>['definitions'],
@@ -107,6 +119,7 @@ const definitionRules = {
   version: integer({ default: 1, min: 1, max: maxEventVersion, because: 'an event begins with its first version' }),
   aggregateType: text({ default: globalAggregateType, because: 'most services do not tell aggregates apart' }),
   upcasters: optional(upcastersRule),
+  codec: optional(instance<PayloadCodec>('a codec, such as one of @waybill/contract/codec', isCodec)),
   description: optional(text()),
 }
 
@@ -128,6 +141,10 @@ const catalogRules = {
       called: 'a name or URI without blanks',
     }),
   }),
+}
+
+function isCodec(value: unknown): boolean {
+  return hasMethods(value, 'recognizes', 'violations', 'encode', 'decode', 'decodeAsWritten')
 }
 
 /** Names are written into rows, keys of contract files and headers. */

@@ -1,11 +1,12 @@
 import { ArgumentError } from '../errors.ts'
 import { recordUnchanged } from '../event/error-context.ts'
 import { SchemaViolationError } from '../event/event-errors.ts'
+import type { StandardSchema } from '../event/standard-schema.ts'
 import type { WireEvent, WireRecord } from '../event/wire/wire-format.ts'
 import type { RecordHeaders } from '../header/headers.ts'
 import { showValue } from '../option/show-value.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { definitionOf, type EventCatalog, keyOf, type PayloadOf, type Schemas } from './catalog.ts'
+import { type DefinedEvent, definitionOf, type EventCatalog, keyOf, type PayloadOf, type Schemas } from './catalog.ts'
 import { readPayload } from './read-payload.ts'
 import { logUnknownVersion, type UnknownVersionReport } from './unknown-version.ts'
 
@@ -59,7 +60,8 @@ export async function receiveEvent<S extends Schemas>(
 ): Promise<ReceivedEventOf<S>> {
   const { eventType: name, aggregateId: key } = event
   const definition = definitionOf(catalog, name)
-  const payload = await readPayload(name, definition, event.eventVersion, event.payload.json(), reportUnknown)
+  const written = await payloadOf(definition, event)
+  const payload = await readPayload(name, definition, event.eventVersion, written, reportUnknown)
   if (catalog.wireFormat.bindsKey && keyOf(name, definition, payload) !== key)
     throw new SchemaViolationError(
       name,
@@ -79,6 +81,14 @@ export async function receiveEvent<S extends Schemas>(
     tenantId,
     headers,
   } as ReceivedEventOf<S>
+}
+
+/** Returns the payload as its writer passed it, or resolved to the codec's schema where no steps lead to the newest version. */
+function payloadOf({ codec, upcasters, version }: DefinedEvent<StandardSchema>, event: WireEvent): unknown {
+  const bytes = codec && event.payload.bytes()
+  if (bytes === undefined || !codec?.recognizes(bytes)) return event.payload.json()
+  const isOlder = upcasters !== undefined && event.eventVersion < version
+  return isOlder ? codec.decodeAsWritten(bytes) : codec.decode(bytes)
 }
 
 /** The mistake to expect: Kafka clients hand out headers as an object or a Map. */

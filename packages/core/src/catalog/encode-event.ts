@@ -46,7 +46,10 @@ export async function encodeEvent<S extends Schemas, N extends keyof S & string>
   const payloadJson = written === passed ? passedJson : stringify(name, written)
   const payload = await validate(definition.schema, written, name, asWritten)
   const aggregateId = keyOf(name, definition, payload)
-  const violations = catalog.wireFormat.violations(aggregateId, written)
+  const violations = [
+    ...catalog.wireFormat.violations(aggregateId, written),
+    ...(definition.codec?.violations(written) ?? []),
+  ]
   if (violations.length > 0) throw new SchemaViolationError(name, violations, nothingWritten)
   const { eventId, occurredAt, tenantId } = meta
   const headers = headersOf(definition, meta)

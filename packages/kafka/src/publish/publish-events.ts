@@ -13,7 +13,7 @@ import {
   UnavailableError,
   type WireRecord,
 } from '@waybill/core'
-import { definitionOf } from '@waybill/core/internal'
+import { definitionOf, encodeRecord } from '@waybill/core/internal'
 import { integer, optional, resolveOptions, text } from '@waybill/core/option'
 import { clientFactsOf } from '../client/cluster/client-facts.ts'
 import { KafkaError } from '../client/cluster/kafka-error.ts'
@@ -87,7 +87,9 @@ export function publishEvents<S extends Schemas>(
 
   const publish: OutboxListener = async (event, context) => {
     const { topic } = definitionOf(events, event.eventType)
-    const record = { topic, ...events.wireFormat.encode(event) }
+    const encoded = encodeRecord(events, event)
+    // Awaited only where a codec looks something up, so that sends keep the order of the calls.
+    const record = { topic, ...(encoded instanceof Promise ? await encoded : encoded) }
     try {
       // Passed unchanged: its signal is created on first access, which only slow sends need.
       await sender.send(record, context, event.aggregateId)
@@ -101,11 +103,13 @@ export function publishEvents<S extends Schemas>(
   return {
     // The aggregate type does not matter: a catalog identifies events by name alone.
     listenerFor: (_aggregateType, eventType) => (Object.hasOwn(events.definitions, eventType) ? publish : null),
-    destinationsOf: ({ eventType, aggregateId }) =>
-      destinations.of(
-        Object.hasOwn(events.definitions, eventType) ? definitionOf(events, eventType).topic : undefined,
-        aggregateId,
-      ),
+    destinationsOf: ({ eventType, aggregateId }) => {
+      if (!Object.hasOwn(events.definitions, eventType)) return destinations.of(undefined, aggregateId)
+      const { topic, codec } = definitionOf(events, eventType)
+      const ofTopic = destinations.of(topic, aggregateId)
+      // The narrowest: while a codec cannot encode, events without it still reach the partition.
+      return codec === undefined ? ofTopic : [...ofTopic, codec.destination]
+    },
     checkWrite: (event) => {
       // Skip measuring events far below the limit: it would be most of the cost.
       if (charactersOf(event) < maxRecordBytes / 16) return

@@ -10,7 +10,7 @@ import {
   StateError,
   systemRuntime,
 } from '@waybill/core'
-import { definitionOf, type EventMeta } from '@waybill/core/internal'
+import { definitionOf, type EventMeta, encodeRecord } from '@waybill/core/internal'
 import { resolveOptions } from '@waybill/core/option'
 import { runtimeRule } from '../client/cluster/optional-runtime.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
@@ -74,7 +74,7 @@ export async function recordOfEvent<S extends Schemas, N extends keyof S & strin
 ): Promise<{ readonly record: OutRecord; readonly eventId: string }> {
   const envelope = await encodeEvent(events, name, payload, meta, sources)
   const { topic } = definitionOf(events, name)
-  return { record: { topic, ...events.wireFormat.encode(envelope) }, eventId: envelope.eventId }
+  return { record: { topic, ...(await encodeRecord(events, envelope)) }, eventId: envelope.eventId }
 }
 
 class KafkaPublisher<S extends Schemas> implements EventPublisher<S> {
