@@ -78,6 +78,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'repository',
       'command',
       'registry',
+      'codec',
     ],
   },
   {

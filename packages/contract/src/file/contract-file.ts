@@ -92,7 +92,8 @@ function notAContract(path: string, why: string, cause?: unknown): ArgumentError
   })
 }
 
-function inputSchemaOf(event: string, schema: object): JsonObject {
+/** Returns what a schema accepts, as JSON Schema. @throws ArgumentError for one that cannot tell it */
+export function inputSchemaOf(event: string, schema: object): JsonObject {
   const { jsonSchema } = (schema as { '~standard': { jsonSchema?: { input(options: { target: string }): unknown } } })[
     '~standard'
   ]

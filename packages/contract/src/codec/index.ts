@@ -1,0 +1,8 @@
+export { type AvroCodecOptions, createAvroCodec } from './avro-codec.ts'
+export type { AvroLibrary, AvroType } from './avro-library.ts'
+export { SchemaNotRegisteredError } from './codec-errors.ts'
+export type { CodecOptions, LongTreatment, ReferencedSchema } from './codec-options.ts'
+export { createJsonSchemaCodec, type JsonSchemaCodecOptions } from './json-schema-codec.ts'
+export { createProtobufCodec, type ProtobufCodecOptions } from './protobuf-codec.ts'
+export type { ProtobufLibrary } from './protobuf-library.ts'
+export type { SchemaCodec } from './schema-codec.ts'
