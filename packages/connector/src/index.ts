@@ -17,14 +17,13 @@ export {
 export type { AuditRow, ConnectorHealth, RecordLoss } from './api/connector-report.ts'
 export type { ContainerState } from './api/container-state.ts'
 export type { Control } from './api/control.ts'
+export type { DeadLetterAdmin, DeadLetterStats, ReplayOptions, ReplayReport } from './api/dead-letter-admin.ts'
 export type {
-  DeadLetterAdmin,
-  DeadLetterStats,
-  ReplayOptions,
-  ReplayReport,
+  DeadLetterAlertHandler,
+  DeadLetterRecord,
+  DeadLetterRecordHandler,
   StoredDeadLetter,
-} from './api/dead-letter-admin.ts'
-export type { DeadLetterAlertHandler, DeadLetterRecord, DeadLetterRecordHandler } from './api/dead-letter-types.ts'
+} from './api/dead-letter-types.ts'
 export { defineBinding } from './api/define-binding.ts'
 export type { EventBusAdmin } from './api/event-bus-admin.ts'
 export { HandlerRegistry } from './api/handler-registry.ts'

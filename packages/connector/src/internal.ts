@@ -50,11 +50,21 @@ export type {
   PurgeOptions,
   PurgeReport,
   ReplaySelection,
-  ReplaySkip,
   ScanOptions,
   ScanProgress,
 } from './api/dead-letter-admin.ts'
-export type { DeadLetterDecision, TierFailureRecord } from './api/dead-letter-types.ts'
+export type {
+  DeadLetterEdit,
+  DeadLetterPosition,
+  DeadLetterReplay,
+  DeadLetterSelection,
+  RefusedDeadLetter,
+  ReplayBatch,
+  SelectedDeadLetter,
+  SelectedReplayOptions,
+  SentBatch,
+} from './api/dead-letter-selection.ts'
+export type { DeadLetterDecision, ReplaySkip, TierFailureRecord } from './api/dead-letter-types.ts'
 export type { PartitionEvent } from './api/engine-events.ts'
 export type { BindingProperties, PositionAnswer } from './api/event-bus-admin.ts'
 export type { EventHandler, OriginalPlace } from './api/handler-types.ts'

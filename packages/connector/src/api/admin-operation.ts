@@ -15,6 +15,7 @@ export type AdminOperation =
   | 'REPLAY'
   | 'REPLAY_TO_TIER'
   | 'RELEASE'
+  | 'EDIT_REPLAY'
   | 'PURGE'
   | 'ACKNOWLEDGE_LOSS'
   /** Reads payloads, so it is in the audit log too. */

@@ -1,8 +1,15 @@
 /** Operator commands for dead letters. src/replay implements them. */
 
 import type { OperatorIdentity } from '@waybill/core'
+import type { OffsetRange } from '@waybill/kafka/internal'
 import type { ReplayTarget } from './binding.ts'
-import type { DeadLetterRecord } from './dead-letter-types.ts'
+import type {
+  DeadLetterPosition,
+  DeadLetterReplay,
+  DeadLetterSelection,
+  SelectedReplayOptions,
+} from './dead-letter-selection.ts'
+import type { ReplaySkip, StoredDeadLetter } from './dead-letter-types.ts'
 
 /**
  * A selection of dead letters. `count` alone selects the next ones after the replay position and advances it. A window
@@ -24,27 +31,6 @@ export interface ReplayOptions {
   readonly onProgress?: (progress: ReplayReport) => void
 }
 
-/** The reason a dead letter was skipped. It stays in its topic. */
-export type ReplaySkip =
-  /** It reached the maximum number of replays. */
-  | 'MAX_REPLAYS'
-  /** It belongs to another group, or to a topic that this binding does not read. */
-  | 'NOT_OURS'
-  /** Its headers or its envelope are damaged, so the original cannot be restored. */
-  | 'UNREADABLE'
-  /** It does not record its original topic, which the target requires. */
-  | 'NO_ORIGINAL'
-  /** A part of it was too large to copy, and is no longer in the source topic. */
-  | 'PARKED_PART_GONE'
-  /** It refers to a batch that was too large to read. The source topic has the records while it retains them. */
-  | 'OVERSIZED_BATCH'
-  /** The broker rejects it as too large or invalid. */
-  | 'REFUSED'
-  /** The handler of the CUSTOM strategy decided to keep it. */
-  | 'KEPT'
-  /** The handler of the CUSTOM strategy failed the maximum number of times. */
-  | 'HANDLER_FAILED'
-
 /** The result of a replay. */
 export interface ReplayReport {
   /** Dead letters copied and confirmed by the broker. */
@@ -53,19 +39,6 @@ export interface ReplayReport {
   readonly skipped: Readonly<Partial<Record<ReplaySkip, number>>>
   /** Offsets of the selection that were not read. */
   readonly remaining: bigint
-}
-
-/** A dead letter and its position in the dead letter topic. */
-export interface StoredDeadLetter {
-  readonly topic: string
-  readonly partition: number
-  readonly offset: bigint
-  /** The time it was dead-lettered, epoch ms. */
-  readonly deadAtMs: number
-  /** Undefined if another program wrote it and recorded no group. */
-  readonly consumerGroup: string | undefined
-  readonly replayCount: number
-  readonly record: DeadLetterRecord
 }
 
 /** The position and origin of a dead letter, without its bytes. */
@@ -129,6 +102,8 @@ export interface PurgeReport {
   readonly notReplayed: bigint
   /** The dead letters among them by group: at most 50 groups, and the rest as `other`. */
   readonly byGroup: readonly DeadLettersOfGroup[]
+  /** The offsets, from the start of each partition. */
+  readonly ranges: readonly OffsetRange[]
 }
 
 /** Replays, releases, purges and reads the dead letters of a binding. */
@@ -162,6 +137,41 @@ export interface DeadLetterAdmin {
     operator: OperatorIdentity,
     options?: PurgeOptions,
   ): Promise<PurgeReport>
+  /** Returns the offsets that the dead letter topics hold now, from a time (epoch ms) on: they freeze a selection. */
+  deadLetterRanges(
+    binding: string,
+    operator: OperatorIdentity,
+    options?: { readonly from?: number },
+  ): Promise<readonly OffsetRange[]>
+  /**
+   * Opens a replay of a selection in steps, for callers with a pace and checkpoints of their own. It moves no replay position.
+   * The audit log has an entry when it is opened and one when it is disposed of.
+   * @throws ArgumentError for a target that the binding does not have
+   */
+  openReplay(
+    binding: string,
+    selection: DeadLetterSelection,
+    options: SelectedReplayOptions,
+    operator: OperatorIdentity,
+  ): Promise<DeadLetterReplay>
+  /** Replays or releases single dead letters, without moving the replay position. */
+  replayDeadLetters(
+    binding: string,
+    positions: readonly DeadLetterPosition[],
+    options: Pick<SelectedReplayOptions, 'to' | 'maxReplays' | 'edit'>,
+    operator: OperatorIdentity,
+  ): Promise<ReplayReport>
+  /** Returns the dead letter at a position; undefined if there is none, or if it belongs to another binding. */
+  deadLetter(
+    binding: string,
+    position: DeadLetterPosition,
+    operator: OperatorIdentity,
+  ): Promise<StoredDeadLetter | undefined>
+  /**
+   * Deletes dead letters up to the ends of frozen ranges, those of other groups too: see `ranges` of a purge with `dryRun`.
+   * @returns the number of offsets that this call deleted
+   */
+  purgeDltRanges(binding: string, ranges: readonly OffsetRange[], operator: OperatorIdentity): Promise<bigint>
   /** Counts the dead letters. Scans the whole topic in bounded memory. */
   dltStats(binding: string, operator: OperatorIdentity, options?: ScanOptions): Promise<DeadLetterStats>
   /**

@@ -158,6 +158,32 @@ export class ConnectorAdmin implements EventBusAdmin {
     return this.#deadLetters.deadLetters(...given)
   }
 
+  deadLetterRanges(
+    ...given: Parameters<DeadLetterAdmin['deadLetterRanges']>
+  ): ReturnType<DeadLetterAdmin['deadLetterRanges']> {
+    return this.#deadLetters.deadLetterRanges(...given)
+  }
+
+  openReplay(...given: Parameters<DeadLetterAdmin['openReplay']>): ReturnType<DeadLetterAdmin['openReplay']> {
+    return this.#deadLetters.openReplay(...given)
+  }
+
+  replayDeadLetters(
+    ...given: Parameters<DeadLetterAdmin['replayDeadLetters']>
+  ): ReturnType<DeadLetterAdmin['replayDeadLetters']> {
+    return this.#deadLetters.replayDeadLetters(...given)
+  }
+
+  deadLetter(...given: Parameters<DeadLetterAdmin['deadLetter']>): ReturnType<DeadLetterAdmin['deadLetter']> {
+    return this.#deadLetters.deadLetter(...given)
+  }
+
+  purgeDltRanges(
+    ...given: Parameters<DeadLetterAdmin['purgeDltRanges']>
+  ): ReturnType<DeadLetterAdmin['purgeDltRanges']> {
+    return this.#deadLetters.purgeDltRanges(...given)
+  }
+
   async #command(name: string, command: ControlCommand, operator: OperatorIdentity): Promise<ControlAnswer> {
     const binding = this.#deps.find(name)
     const change = { operation: operationOf(command), target: binding.label, request: command, operator }

@@ -8,6 +8,7 @@ import { addPurges, addReports, addStats, noPurge, noReport } from './merge-repo
 import { OtherGroupsDeadLettersError } from './purge-errors.ts'
 import { ReplayInterruptedError } from './replay-errors.ts'
 import { type ReplayRoute, routeOfRelease, routeTo, routeToTier } from './replay-plan.ts'
+import { deadLetterAt, openSelectedReplay, purgeRanges, rangesNow, replayPositions } from './selected-dead-letters.ts'
 
 /** A registered binding, running or not. */
 export interface AdministeredDeadLetters {
@@ -85,6 +86,11 @@ export function createDeadLetterAdmin({ find, runtime }: DeadLetterAdminDeps): D
       await Promise.all(planned.map(({ desk, plan }) => desk.purge(plan)))
       return report
     },
+    deadLetterRanges: async (name, _, { from } = {}) => rangesNow(find(name), from),
+    openReplay: async (name, selection, options) => openSelectedReplay(find(name), runtime, selection, options),
+    replayDeadLetters: async (name, positions, options) => replayPositions(find(name), runtime, positions, options),
+    deadLetter: async (name, position) => deadLetterAt(find(name), position),
+    purgeDltRanges: async (name, ranges) => purgeRanges(find(name), ranges),
     async dltStats(name, _, options) {
       const stats = await Promise.all(desksOf(name).map(({ desk }) => desk.stats(options)))
       return stats.reduce(addStats)

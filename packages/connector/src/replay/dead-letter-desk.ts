@@ -15,21 +15,23 @@ import type {
   ReplayReport,
   ReplaySelection,
   ScanOptions,
-  StoredDeadLetter,
 } from '../api/dead-letter-admin.ts'
+import type { StoredDeadLetter } from '../api/dead-letter-types.ts'
 import { jsonSafe } from '../api/json-safe.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import { type DeadLetterReading, readDeadLetter } from '../records/dead-letter-record.ts'
 import { derivedProducerOptions } from '../records/derived-publisher.ts'
-import { type PartitionLog, partitionsOf, rangesFrom, readDeadLetterLog } from './dead-letter-log.ts'
+import { type PartitionLog, rangesFrom, readDeadLetterLog } from './dead-letter-log.ts'
 import { type DeadLetterSource, RangeSource } from './dead-letter-source.ts'
 import { GroupCounts } from './group-counts.ts'
 import { GroupSource } from './group-source.ts'
 import { addReports, noReport } from './merge-reports.ts'
 import { withParkedParts } from './parked-parts.ts'
+import { preparePlan } from './prepare-plan.ts'
 import { ReplayInterruptedError } from './replay-errors.ts'
 import { copyFor, isOf, objectionTo, type ReplayPlan, type ReplayRoute } from './replay-plan.ts'
 import { type ReplayStep, runReplay } from './replay-run.ts'
+import { deadAtOf, storedDeadLetter } from './stored-dead-letter.ts'
 
 /** The dependencies of a desk. */
 export interface DeskDeps {
@@ -74,10 +76,11 @@ export class DeadLetterDesk {
     route: ReplayRoute,
     screen?: Screen,
   ): Promise<ReplayReport> {
-    const { topic, replay } = this.#deps.binding.deadLetter
+    const { binding, client } = this.#deps
+    const { topic, replay } = binding.deadLetter
     const log = await this.#readLog()
     const signal = which.signal ?? never
-    const plan = await this.#plan(route, which.maxReplays ?? replay.maxReplays)
+    const plan = await preparePlan(client, binding, route, which.maxReplays ?? replay.maxReplays)
     const { report, failure } = await this.#run(log, { which, plan, signal, screen: screen ?? screenFor(which) })
     if (failure !== undefined) throw new ReplayInterruptedError(topic, report, failure)
     // Counting reads the topic up to the position. A window reads what it selects, the schedule would count in every run,
@@ -113,6 +116,7 @@ export class DeadLetterDesk {
       purged: doomed.reduce((sum, { before, start }) => sum + before - start, 0n),
       notReplayed: doomed.reduce((sum, { before, position }) => sum + (before > position ? before - position : 0n), 0n),
       byGroup: groups.list(),
+      ranges,
     })
     return { topic: binding.deadLetter.topic, groupId: binding.groupId, doomed, report }
   }
@@ -165,10 +169,7 @@ export class DeadLetterDesk {
     for await (const record of this.#scan(ranges, options)) {
       const letter = readDeadLetter(record)
       if (record.timestamp >= to || record.timestamp < (from ?? 0) || !isOf(letter, this.#deps.binding)) continue
-      const { topic, partition, offset } = record
-      const { consumerGroup, replayCount } = letter
-      const deadAtMs = deadAtOf(letter, record)
-      yield jsonSafe({ topic, partition, offset, deadAtMs, consumerGroup, replayCount, record: letter.record })
+      yield storedDeadLetter(letter, record)
     }
   }
 
@@ -220,13 +221,6 @@ export class DeadLetterDesk {
     return exhausted === 0 ? noReport : { ...noReport, skipped: { MAX_REPLAYS: exhausted } }
   }
 
-  async #plan(route: ReplayRoute, maxReplays: number): Promise<ReplayPlan> {
-    const { binding, client } = this.#deps
-    const to = route.kind === 'ORIGINAL' ? binding.topic : route.kind === 'TIER' ? route.tier.topic : route.topic
-    const partitions = (await partitionsOf(client.admin, to)).length
-    return { binding, route, maxReplays, partitionsOf: (topic) => (topic === to ? partitions : 0) }
-  }
-
   async #open(which: ReplaySelection, log: readonly PartitionLog[], signal: AbortSignal): Promise<DeadLetterSource> {
     const { binding, client, runtime } = this.#deps
     const { topic, replay } = binding.deadLetter
@@ -255,11 +249,6 @@ export class DeadLetterDesk {
     const { topic, replay } = this.#deps.binding.deadLetter
     return readDeadLetterLog(this.#deps.client.admin, topic, replay.groupId)
   }
-}
-
-/** Returns the time in the dead letter's headers; without one, the record's timestamp. */
-export function deadAtOf({ deadAtMs }: DeadLetterReading, { timestamp }: Pick<KafkaRecord, 'timestamp'>): number {
-  return deadAtMs ?? timestamp
 }
 
 /**

@@ -9,7 +9,7 @@ export const noReport: ReplayReport = Object.freeze(
 )
 
 /** The report of a purge that deletes nothing. */
-export const noPurge: PurgeReport = Object.freeze(jsonSafe({ purged: 0n, notReplayed: 0n, byGroup: [] }))
+export const noPurge: PurgeReport = Object.freeze(jsonSafe({ purged: 0n, notReplayed: 0n, byGroup: [], ranges: [] }))
 
 export function addReports(left: ReplayReport, right: ReplayReport): ReplayReport {
   return jsonSafe({
@@ -24,6 +24,7 @@ export function addPurges(left: PurgeReport, right: PurgeReport): PurgeReport {
     purged: left.purged + right.purged,
     notReplayed: left.notReplayed + right.notReplayed,
     byGroup: addGroupCounts(left.byGroup, right.byGroup),
+    ranges: [...left.ranges, ...right.ranges],
   })
 }
 

@@ -3,7 +3,7 @@
 import { ArgumentError } from '@waybill/core'
 import type { OutRecord } from '@waybill/kafka'
 import type { ReplayTarget } from '../api/binding.ts'
-import type { ReplaySkip } from '../api/dead-letter-admin.ts'
+import type { ReplaySkip } from '../api/dead-letter-types.ts'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import type { DeadLetterReading } from '../records/dead-letter-record.ts'
 import { type CopyTier, copyForOriginal, copyForTier, copyForWaiting, releaseFor, stamped } from './replay-copy.ts'
@@ -83,6 +83,11 @@ export interface ReplayPlan {
   readonly operation?: string | undefined
   /** The operator who edited the dead letter. */
   readonly editedBy?: string | undefined
+}
+
+/** Returns the topic that copies are written to. */
+export function targetTopicOf({ binding, route }: Pick<ReplayPlan, 'binding' | 'route'>): string {
+  return route.kind === 'ORIGINAL' ? binding.topic : route.kind === 'TIER' ? route.tier.topic : route.topic
 }
 
 /** Returns the reason to skip a dead letter that is known before its parked parts are read. */

@@ -19,9 +19,10 @@ import type { ReplayReport } from '../api/dead-letter-admin.ts'
 import type { DeadLetterRecordHandler } from '../api/dead-letter-types.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import type { ResolvedBinding, ResolvedReplay } from '../binding/resolved-binding.ts'
-import { type DeadLetterDesk, type DeskDeps, deadAtOf, type Screen } from './dead-letter-desk.ts'
+import type { DeadLetterDesk, DeskDeps, Screen } from './dead-letter-desk.ts'
 import { isOf, routeTo } from './replay-plan.ts'
 import { replayableAt } from './replayable-at.ts'
+import { deadAtOf } from './stored-dead-letter.ts'
 
 /** The dependencies of a schedule. */
 export interface ReplayScheduleDeps extends Pick<DeskDeps, 'binding' | 'runtime'> {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Binding } from '../../src/api/binding.ts'
 import type { Connector } from '../../src/api/connector.ts'
-import type { StoredDeadLetter } from '../../src/api/dead-letter-admin.ts'
+import type { StoredDeadLetter } from '../../src/api/dead-letter-types.ts'
 import { defineBinding } from '../../src/api/define-binding.ts'
 import { BehaviourScene, type InPlace } from '../support/behaviour-scene.ts'
 

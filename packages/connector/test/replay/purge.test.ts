@@ -37,7 +37,7 @@ test('a dead letter topic that several topics of a binding share is counted once
     const bus = world.connector({ bindings: { shipping: binding } })
     await bus.start()
     await writeLetter(world, 'dead', 'shipping')
-    expect(await bus.admin.purgeDlt('shipping', 0, alice, { dryRun: true })).toEqual({
+    expect(await bus.admin.purgeDlt('shipping', 0, alice, { dryRun: true })).toMatchObject({
       purged: 1n,
       notReplayed: 1n,
       byGroup: [{ consumerGroup: 'shipping', count: 1 }],

@@ -19,7 +19,7 @@ const operator = { by: 'test' }
 const patience = { deadlineMs: 60_000 }
 
 /** A connector whose handler fails permanently until `isFixed`. */
-class Scene {
+export class ReplayScene {
   readonly place: BehaviourPlace
   readonly topic: string
   readonly groupId: string
@@ -118,9 +118,13 @@ const headersOf = ({ headers }: KafkaRecord): RecordHeaders => RecordHeaders.fro
 
 /** Declares the tests. */
 export function testReplay(inPlace: InPlace): void {
-  const inScene = (given: Partial<Binding>, program: (scene: Scene) => Promise<void>, partitions = 2): Promise<void> =>
+  const inScene = (
+    given: Partial<Binding>,
+    program: (scene: ReplayScene) => Promise<void>,
+    partitions = 2,
+  ): Promise<void> =>
     inPlace(async (place) => {
-      const scene = new Scene(place, await place.createTopic(partitions), given)
+      const scene = new ReplayScene(place, await place.createTopic(partitions), given)
       try {
         await scene.start()
         await program(scene)
@@ -382,7 +386,7 @@ export function testReplay(inPlace: InPlace): void {
       await scene.bury(['a1', 'b1', 'c1'])
       await scene.admin.replayDlt('work', { count: 1 }, operator)
       await scene.until(async () => expect(await scene.read(scene.dlt)).toHaveLength(4))
-      const nothing = { purged: 0n, notReplayed: 0n, byGroup: [] }
+      const nothing = { purged: 0n, notReplayed: 0n, byGroup: [], ranges: [] }
       // An age that exceeds the epoch: Kafka gives negative timestamps other meanings.
       for (const ageOfAll of [clock.now(), clock.now() + 1, Number.MAX_SAFE_INTEGER])
         expect(await scene.admin.purgeDlt('work', ageOfAll, operator)).toEqual(nothing)
@@ -392,7 +396,7 @@ export function testReplay(inPlace: InPlace): void {
       await scene.bury(['a2'])
       const purge = () => scene.admin.purgeDlt('work', clock.now() - buriedAt, operator)
       const byGroup = [{ consumerGroup: scene.groupId, count: 4 }]
-      expect(await purge()).toEqual({ purged: 4n, notReplayed: 3n, byGroup })
+      expect(await purge()).toMatchObject({ purged: 4n, notReplayed: 3n, byGroup })
       expect((await scene.read(scene.dlt)).map(({ value }) => String(value))).toEqual(['a2'])
       expect(await purge()).toEqual(nothing)
       scene.isFixed = true
