@@ -3,6 +3,7 @@
 export { administrationRule } from './audit/administration-rule.ts'
 export type { AuditedChange, AuditQuery, AuditReader } from './audit/audit-reader.ts'
 export { type AuditedOperation, AuditedOperations, createLineAudit } from './audit/audited-operations.ts'
+export { createMemoryAuditLog } from './audit/memory-audit-log.ts'
 export type { CircuitPermit } from './breaker/circuit-breaker.ts'
 export {
   checkCircuitBreakerOptions,
@@ -146,6 +147,14 @@ export type {
   StoredOperation,
 } from './operate/operation.ts'
 export { OperationStateError } from './operate/operation-errors.ts'
+export {
+  type LogRangeJson,
+  type OperationProgressJson,
+  progressFromJson,
+  progressToJson,
+  rangeFromJson,
+  rangeToJson,
+} from './operate/operation-json.ts'
 export type {
   OperationEnd,
   OperationLease,

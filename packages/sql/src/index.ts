@@ -20,6 +20,8 @@ export { createIdempotencyStore } from './inbox/create-idempotency-store.ts'
 export { createInbox, type InboxOptions } from './inbox/create-inbox.ts'
 export { type MigrationStatus, migrate, migrationSql, migrationStatus } from './migrate/migrate.ts'
 export type { MigrateOptions } from './migrate/migrate-options.ts'
+export { createAuditLog } from './operation/create-audit-log.ts'
+export { type AdminTableOptions, createOperationStore } from './operation/create-operation-store.ts'
 export { createOutboxStore, type OutboxStoreOptions } from './outbox/create-outbox-store.ts'
 export {
   type OutboxHistory,

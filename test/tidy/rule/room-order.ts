@@ -115,6 +115,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'outbox/statement',
       'outbox',
       'projection',
+      'operation',
       'migrate',
     ],
   },

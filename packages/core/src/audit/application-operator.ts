@@ -25,8 +25,10 @@ export function isApplicationOperator(operator: OperatorIdentity): boolean {
  * Returns the names of an operator.
  * @throws ArgumentError for one without a name, or with the name of the application, or with a reason that is not a text
  */
-export function checkOperator(operator: OperatorIdentity | undefined): Pick<AuditEntry, 'by' | 'reason'> {
-  const { by, reason } = operator ?? { by: undefined }
+export function checkOperator(
+  operator: OperatorIdentity | undefined,
+): Pick<AuditEntry, 'by' | 'reason' | 'via' | 'address'> {
+  const { by, reason, via, address } = operator ?? { by: undefined }
   if (operator === undefined || typeof by !== 'string' || by.trim() === '')
     throw new ArgumentError(
       'An operator is required. Pass { by: "…" }, or applicationOperator() for the program itself.',
@@ -35,5 +37,8 @@ export function checkOperator(operator: OperatorIdentity | undefined): Pick<Audi
     throw new ArgumentError(`The operator name '${applicationName}' is reserved. Pass applicationOperator().`)
   if (reason !== undefined && typeof reason !== 'string')
     throw new ArgumentError('The reason of an operator must be a text.')
-  return { by, reason }
+  for (const [name, value] of Object.entries({ via, address }))
+    if (value !== undefined && typeof value !== 'string')
+      throw new ArgumentError(`The ${name} of an operator must be a text.`)
+  return { by, reason, ...(via === undefined ? {} : { via }), ...(address === undefined ? {} : { address }) }
 }

@@ -6,6 +6,10 @@ export interface OperatorIdentity {
   readonly by: string
   /** @defaultValue none */
   readonly reason?: string
+  /** The interface of the request, such as REST. @defaultValue none */
+  readonly via?: string
+  /** The network address of the request. @defaultValue none */
+  readonly address?: string
 }
 
 /** A JSON-safe entry. An operation has two: the request, before anything is done, and the outcome. */
@@ -25,6 +29,10 @@ export interface AuditEntry<Operation extends string = string> {
   readonly detail: unknown
   /** INSTANCE: the operation affected this process only. */
   readonly scope: 'INSTANCE' | 'FLEET'
+  /** The interface of the request. */
+  readonly via?: string
+  /** The network address of the request. */
+  readonly address?: string
 }
 
 /** Stores audit entries. If the entry of a request cannot be written, the operation does not run. */

@@ -16,7 +16,8 @@ export interface AuditedOperation<Operation extends string> {
 }
 
 /** An operation with the names of its operator at the request: the object is the caller's, who may change it meanwhile. */
-type Named<Operation extends string> = AuditedOperation<Operation> & Pick<AuditEntry, 'by' | 'reason'>
+type Named<Operation extends string> = AuditedOperation<Operation> &
+  Pick<AuditEntry, 'by' | 'reason' | 'via' | 'address'>
 
 /** Requires an identity, a permission and an audit log entry for every operation (I21). */
 export class AuditedOperations<Operation extends string> {
@@ -130,7 +131,7 @@ export class AuditedOperations<Operation extends string> {
 
   #entry(
     id: string,
-    { operation, target, request, by, reason }: Named<Operation>,
+    { operation, target, request, by, reason, via, address }: Named<Operation>,
     outcome: AuditEntry['outcome'],
     detail: unknown,
   ): AuditEntry<Operation> {
@@ -145,14 +146,15 @@ export class AuditedOperations<Operation extends string> {
       outcome,
       detail: plain(detail),
       scope: this.#scope,
+      ...(via === undefined ? {} : { via }),
+      ...(address === undefined ? {} : { address }),
     }
   }
 }
 
 /** @throws ArgumentError */
 function named<Operation extends string>(asked: AuditedOperation<Operation>): Named<Operation> {
-  const { by, reason } = checkOperator(asked.operator)
-  return { ...asked, by, reason }
+  return { ...asked, ...checkOperator(asked.operator) }
 }
 
 /** Converts a value to plain JSON: bigints to decimal strings, errors to their text, without functions. */

@@ -126,7 +126,7 @@ class MemoryOperationStore implements OperationStore {
 
   async intend(lease: OperationLease, batch: readonly LogRange[]): Promise<OperationOrders | undefined> {
     return this.#write(lease, (held) => {
-      held.intended = [...held.intended, ...batch]
+      held.intended = batch
     })
   }
 
@@ -138,7 +138,9 @@ class MemoryOperationStore implements OperationStore {
     return this.#write(lease, (held) => {
       held.operation = { ...held.operation, progress }
       held.intended = []
-      held.items.push(...items.slice(0, Math.max(0, maxOperationItems - held.items.length)))
+      const known = new Set(held.items.map(nameOfItem))
+      const added = items.filter((item) => !known.has(nameOfItem(item)))
+      held.items.push(...added.slice(0, Math.max(0, maxOperationItems - held.items.length)))
     })
   }
 
@@ -246,6 +248,10 @@ class MemoryOperationStore implements OperationStore {
 }
 
 const noRunner = { runner: undefined, leaseUntilMs: undefined } as const
+
+function nameOfItem({ topic, partition, offset, outcome }: OperationItem): string {
+  return `${topic}:${partition}:${offset}:${outcome}`
+}
 
 function isSameRequest(one: StoredOperation, other: Pick<NewOperation, 'by' | 'idempotencyKey'>): boolean {
   return other.idempotencyKey !== undefined && one.idempotencyKey === other.idempotencyKey && one.by === other.by

@@ -70,9 +70,15 @@ export interface OperationStore {
   renew(lease: OperationLease, leaseMs: number): Promise<OperationOrders | undefined>
   /** Ends the lease, so that another instance can continue at once. Requires that nothing is intended and unsettled. */
   release(lease: OperationLease): Promise<void>
-  /** Records the ranges that are about to take effect. */
+  /**
+   * Records the records that are about to take effect, in place of those intended before. A new runner settles what its
+   * predecessor intended before it intends anything.
+   */
   intend(lease: OperationLease, batch: readonly LogRange[]): Promise<OperationOrders | undefined>
-  /** Replaces the progress, records items, and settles everything intended. At most 10,000 items are kept. */
+  /**
+   * Replaces the progress, records items, and settles everything intended. At most 10,000 items are kept. A repeat changes
+   * nothing.
+   */
   settle(
     lease: OperationLease,
     progress: OperationProgress,

@@ -3,7 +3,7 @@ import { isMissingTable } from './missing-table.ts'
 
 /** Returns the result of a statement. @throws a MigrationMissingError if the tables are missing or outdated */
 export async function needsMigration<T>(
-  component: 'outbox' | 'inbox' | 'projection' | 'request',
+  component: 'outbox' | 'inbox' | 'projection' | 'request' | 'admin',
   answer: Promise<T>,
 ): Promise<T> {
   try {

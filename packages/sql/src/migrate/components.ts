@@ -1,3 +1,4 @@
+import { adminComponent } from './admin-component.ts'
 import { inboxComponent } from './inbox-component.ts'
 import type { Component } from './migration.ts'
 import { outboxComponent } from './outbox-component.ts'
@@ -5,7 +6,7 @@ import { projectionComponent } from './projection-component.ts'
 import { requestComponent } from './request-component.ts'
 
 /** The components that have tables. */
-export type ComponentName = 'outbox' | 'inbox' | 'projection' | 'request'
+export type ComponentName = 'outbox' | 'inbox' | 'projection' | 'request' | 'admin'
 
 /** All components with tables, in the order their tables are created. */
 export const components: Readonly<Record<ComponentName, Component>> = {
@@ -13,4 +14,5 @@ export const components: Readonly<Record<ComponentName, Component>> = {
   inbox: inboxComponent,
   projection: projectionComponent,
   request: requestComponent,
+  admin: adminComponent,
 }

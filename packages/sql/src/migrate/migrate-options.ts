@@ -5,8 +5,8 @@ import { type ComponentName, components } from './components.ts'
 /** Options of migrations: which tables to create. */
 export interface MigrateOptions {
   /**
-   * Table names that differ from the defaults; false omits a table. Those of projections and requests are created only if
-   * named: `{ projection: 'projection', request: 'request_mark' }`.
+   * Table names that differ from the defaults; false omits a table. Those of projections, requests and operators are created
+   * only if named: `{ projection: 'projection', request: 'request_mark', admin: 'waybill' }`.
    */
   readonly tables?: Readonly<Partial<Record<ComponentName, string | false>>> | undefined
   /** The clock for waiting on another process. @defaultValue the system's */

@@ -13,6 +13,8 @@ export type {
   MarksUnderTest,
 } from './idempotency/idempotency-store-harness.ts'
 export { idempotencyStoreSuite } from './idempotency/idempotency-store-suite.ts'
+export type { AuditLogHarness, AuditUnderTest } from './operation/audit-log-harness.ts'
+export { auditLogSuite } from './operation/audit-log-suite.ts'
 export type {
   OperationStoreCapabilities,
   OperationStoreCapability,

@@ -149,6 +149,21 @@ export function runPart({ describe, test }: OperationSuite): void {
     })
   })
 
+  describe('a repeat of a write whose answer was lost', () => {
+    test('changes nothing', async (scene) => {
+      const { id } = await scene.store.create(newOperation())
+      const { lease } = await scene.take('shop-1', shortLeaseMs)
+      await scene.store.intend(lease, batch)
+      await scene.store.intend(lease, batch)
+      await scene.store.settle(lease, progress, [refusal])
+      await scene.store.settle(lease, progress, [refusal])
+      assert.deepEqual((await scene.store.items(id, undefined, { limit: 10 })).items, [refusal])
+      await scene.store.intend(lease, batch)
+      await scene.store.intend(lease, batch)
+      assert.deepEqual((await scene.takeOver()).intended, batch)
+    })
+  })
+
   describe('items', () => {
     test('are paged in the order they were settled', async (scene) => {
       const { id } = await scene.store.create(newOperation())

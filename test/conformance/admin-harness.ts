@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { systemRuntime } from '@waybill/core'
+import { createAuditLog, createOperationStore, fromSqlite, migrate, type SqlDatabase } from '@waybill/sql'
+import type { AuditLogHarness, OperationStoreHarness } from '@waybill/testkit/conformance'
+
+type Databases = (use: (databases: readonly [SqlDatabase<never>, SqlDatabase<never>]) => Promise<void>) => Promise<void>
+
+/** Gives each test the tables of operators in a database, emptied. */
+export function onDatabase<Tx>(databases: () => readonly [SqlDatabase<Tx>, SqlDatabase<Tx>]): Databases {
+  return async (use) => {
+    const [one, other] = databases() as readonly [SqlDatabase<never>, SqlDatabase<never>]
+    await migrate(one, { tables: { outbox: false, inbox: false, admin: 'waybill' } })
+    for (const table of ['operation', 'operation_item', 'operation_tally', 'audit'])
+      await one.connection((connection) => connection.query(`DELETE FROM waybill_${table}`, []))
+    await use([one, other])
+  }
+}
+
+/** Gives each test a file of SQLite that two handles have open, as two processes would. */
+export const onSqlite: Databases = async (use) => {
+  const folder = await mkdtemp(join(tmpdir(), 'waybill-admin-'))
+  const open = (): DatabaseSync => {
+    const handle = new DatabaseSync(join(folder, 'admin.db'))
+    handle.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 2000')
+    return handle
+  }
+  const [one, other] = [open(), open()]
+  try {
+    const [first, second] = [fromSqlite(one), fromSqlite(other)]
+    await onDatabase(() => [first, second])(use)
+  } finally {
+    one.close()
+    other.close()
+    await rm(folder, { recursive: true })
+  }
+}
+
+export function sqlOperationHarness(name: string, databases: Databases): OperationStoreHarness {
+  return {
+    name,
+    capabilities: { DURABLE: true },
+    run: (test) =>
+      databases(([one, other]) =>
+        test({ stores: [createOperationStore(one), createOperationStore(other)], runtime: systemRuntime }),
+      ),
+  }
+}
+
+export function sqlAuditHarness(name: string, databases: Databases): AuditLogHarness {
+  return {
+    name,
+    capabilities: {},
+    run: (test) => databases(([one, other]) => test({ logs: [createAuditLog(one), createAuditLog(other)] })),
+  }
+}
