@@ -57,6 +57,7 @@ export { createWireFormat } from './event/wire/create-wire-format.ts'
 export type { WireEvent, WireFormat, WireFormatName } from './event/wire/wire-format.ts'
 export type { WirePayload } from './event/wire/wire-payload.ts'
 export { causeChain, isInstance } from './failure/cause-chain.ts'
+export { errorGroups } from './failure/error-groups.ts'
 export { anyErrorPredicate, type ErrorClass, type ErrorMatcher } from './failure/error-matcher.ts'
 export {
   checkExceptionOptions,

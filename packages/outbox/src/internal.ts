@@ -1,6 +1,7 @@
 /** Entry for the packages of this repository and their tests. Not part of the API: it may change in any release. */
 
 export { eventBytes } from './api/event-bytes.ts'
+export { errorWithType, type FailureType, splitError } from './api/failure-type.ts'
 export type { ListenerTable } from './api/listener-registry.ts'
 export { RowsLockedError } from './api/outbox-errors.ts'
 export type { OutboxHealthKind, OutboxHealthReason, OutboxTableHealth } from './api/outbox-health.ts'

@@ -1,5 +1,6 @@
 import type { EventEnvelope } from '@waybill/core'
 import type { SqlConnection } from '@waybill/core/internal'
+import type { FailureType } from './failure-type.ts'
 
 /**
  * The outbox table as the engine sees it. Every call takes the connection it runs on, works on many rows at once, and
@@ -62,7 +63,7 @@ export interface OutboxStore {
   countDead(connection: SqlConnection, filter: DeadFilter): Promise<number>
   /** Resets DEAD rows to NEW: attempts 0, available now, error and lock cleared. @returns how many were DEAD */
   replayDead(connection: SqlConnection, eventIds: readonly string[]): Promise<number>
-  /** Deletes settled rows past their retention, oldest first, at most `limit`. @returns how many */
+  /** Deletes or archives settled rows past their retention, oldest first, at most `limit`. @returns how many */
   purge(connection: SqlConnection, purge: PurgeRequest): Promise<number>
 
   /**
@@ -293,15 +294,16 @@ export type ShardRow = PendingRow & {
   readonly dueInMs: number
 }
 
-export interface FailedRow extends RowRef {
+export interface FailedRow extends DeadRow {
   /** Failed attempts, this one included. An absolute number, so that repeating the call counts nothing twice. */
   readonly attempts: number
   readonly delayMs: number
-  readonly error: string
 }
 
 export interface DeadRow extends RowRef {
   readonly error: string
+  /** Undefined: no attempt failed; the row waits for its time. */
+  readonly failureType?: FailureType | undefined
 }
 
 /** The unsettled rows of a table, whichever node delivers them. */
@@ -341,16 +343,20 @@ export interface DeadEvent {
   readonly attempts: number
   readonly event: EventEnvelope | null
   readonly lastError: string | null
+  /** The cause of the last failure; null if an earlier version stored it. */
+  readonly failureType: FailureType | null
   /** Epoch ms. */
   readonly diedAt: number | null
 }
 
-/** The rows that one purge deletes. FINISHED: DONE or DEAD rows by settlement time. AGE: any row by creation time. */
+/** The rows that one purge removes. FINISHED: DONE or DEAD rows by settlement time. AGE: any row by creation time. */
 export type PurgeRequest =
   | {
       readonly kind: 'FINISHED'
       readonly status: 'DONE' | 'DEAD'
       readonly olderThanMs: number
       readonly limit: number
+      /** Moves the rows to the history instead: in one transaction, so that each is in exactly one of the two tables. */
+      readonly archive: boolean
     }
   | { readonly kind: 'AGE'; readonly olderThanMs: number; readonly limit: number }

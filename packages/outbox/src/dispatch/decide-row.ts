@@ -5,6 +5,7 @@ import { UnroutableEventError } from '../api/outbox-errors.ts'
 import { storableError } from '../api/row-limits.ts'
 import type { UnroutablePolicy } from '../options/outbox-options.ts'
 import type { OutboxRetry } from '../options/outbox-retry.ts'
+import { failureTypeOf } from './classify-failure.ts'
 import type { Outcome } from './row-outcome.ts'
 
 export interface FailureRules {
@@ -22,12 +23,13 @@ export function outcomeOfFailure(
   { retry, unroutable }: FailureRules,
   random: Random,
 ): Outcome {
-  const text = errorText(error)
   const isUnroutable = error instanceof UnroutableEventError
+  const failure = { error: errorText(error), failureType: isUnroutable ? 'SYSTEM' : failureTypeOf(error) } as const
   const isDead = isUnroutable ? unroutable === 'DEAD' : cannotHelp(error)
-  if (isDead) return { kind: 'DEAD', error: text, isByEvent: true }
+  if (isDead) return { kind: 'DEAD', ...failure, isByEvent: true }
   const plan = retry.plan({ error, attempt: attemptsBefore + 1 }, random)
-  const outcome = plan.kind === 'DEAD' ? { kind: plan.kind, error: text } : retryIn(plan.delayMs, text)
+  const outcome: Outcome =
+    plan.kind === 'DEAD' ? { kind: plan.kind, ...failure } : { ...retryIn(plan.delayMs, failure.error), ...failure }
   const isPermanent = plan.kind === 'DEAD' ? plan.isPermanent : undefined
   return isUnroutable || (isPermanent ?? failureKindOf(error) === 'PERMANENT')
     ? { ...outcome, isByEvent: true }
@@ -39,7 +41,7 @@ export function outcomeOfFailure(
  * event is retried later, whatever its number of attempts.
  */
 export function outcomeOfUndecided(error: unknown): Outcome {
-  return retryIn(undecidedDelayMs, errorText(error))
+  return { ...retryIn(undecidedDelayMs, errorText(error)), failureType: 'SYSTEM' }
 }
 
 /** Returns the outcome if the listener asked for a later time. It never makes the event DEAD, whatever its attempts. */

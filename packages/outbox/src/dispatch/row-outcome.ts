@@ -1,3 +1,5 @@
+import type { FailureType } from '../api/failure-type.ts'
+
 /** The outcome of a row's delivery. `isFree`: the row is deferred, and no attempt is spent (I23). */
 export type Outcome =
   | { readonly kind: 'DONE' }
@@ -15,6 +17,8 @@ export interface Waits {
 
 interface Failed {
   readonly error: string
+  /** Undefined: no attempt failed; the row waits for its time. */
+  readonly failureType?: FailureType | undefined
   /**
    * Set if the failure says nothing about the health of the listener's dependencies: the event itself is the reason, it
    * has no listener, or its listener asked for a later time.

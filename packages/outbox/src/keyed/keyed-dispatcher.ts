@@ -235,5 +235,5 @@ function isReadable(row: QueuedRow): row is QueuedRow & { readonly event: EventE
 
 /** Returns the outcome of an unreadable row: DEAD at once, because a retry would read the same. */
 function unreadable({ problem }: QueuedRow): Outcome {
-  return { kind: 'DEAD', error: errorText(problem), isByEvent: true }
+  return { kind: 'DEAD', error: errorText(problem), failureType: 'VALIDATION', isByEvent: true }
 }

@@ -1,4 +1,4 @@
-import { durationMs, integer, orFalse, type Rule } from '@waybill/core/option'
+import { boolean, durationMs, integer, orFalse, type Rule } from '@waybill/core/option'
 
 /** The interval of purges, and the size of one statement. */
 export interface PurgeSchedule {
@@ -27,6 +27,11 @@ export interface PurgeOptions extends PurgeSchedule {
    * @defaultValue false
    */
   readonly deadAfterMs?: number | false | undefined
+  /**
+   * Moves these rows to the history table instead of deleting them. Deleting from the history is up to you.
+   * @defaultValue false
+   */
+  readonly archive?: boolean | undefined
 }
 
 /**
@@ -69,6 +74,7 @@ export const purgeRules: RulesOf<PurgeOptions> = {
     default: false,
     because: 'a dead row is the only copy of an undelivered event',
   }),
+  archive: boolean({ default: false, because: 'a history that grows without end is a decision' }),
   ...scheduleRules,
 }
 

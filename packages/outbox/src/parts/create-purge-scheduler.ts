@@ -12,7 +12,7 @@ export interface PurgeSchedulerOptions extends PurgeOptions {
   readonly store: OutboxStore
   /**
    * Deletes rows by their age instead, whatever their status, for a table that another reader delivers from. Excludes
-   * `doneAfterMs` and `deadAfterMs`. @defaultValue none
+   * `doneAfterMs`, `deadAfterMs` and `archive`. @defaultValue none
    */
   readonly afterMs?: number | undefined
   /** @defaultValue the system's */
@@ -30,8 +30,8 @@ const rules = {
 /** Creates a scheduler that deletes rows past their retention. It runs nothing until `start()` or `runOnce()`. */
 export function createPurgeScheduler(options: PurgeSchedulerOptions): PurgeScheduler {
   const check = ({ afterMs }: { readonly afterMs: unknown }, report: Report): void => {
-    if (afterMs !== undefined && (options.doneAfterMs ?? options.deadAfterMs) !== undefined)
-      report('afterMs', 'cannot be combined with doneAfterMs or deadAfterMs: it deletes rows of any status')
+    if (afterMs !== undefined && (options.doneAfterMs ?? options.deadAfterMs ?? options.archive) !== undefined)
+      report('afterMs', 'cannot be combined with doneAfterMs, deadAfterMs or archive: it deletes rows of any status')
   }
   const { afterMs, ...resolved } = resolveOptions('createPurgeScheduler', rules, options, check)
   const tasks = afterMs === undefined ? finishedTasks(resolved) : ageTasks({ ...resolved, afterMs })

@@ -185,7 +185,7 @@ export function createOutboxPoller(options: OutboxPollerOptions): OutboxPoller {
     const broken: BrokenRow = { seq, eventId, attempts, event: null, hold, stage: 'SETTLING' }
     if (!held.tryAcquire(eventId, broken)) return 'KNOWN'
     runtime.logger.error({ err: problem, eventId }, 'Outbox row unreadable, marking it DEAD')
-    settler.settle(broken, hold.fence, { kind: 'DEAD', error: errorText(problem) })
+    settler.settle(broken, hold.fence, { kind: 'DEAD', error: errorText(problem), failureType: 'VALIDATION' })
     settler.flush()
     return 'KNOWN'
   }

@@ -370,7 +370,7 @@ export class Relay implements HotPath {
     const broken: BrokenRow = { seq, eventId, attempts, event: null, hold, stage: 'SETTLING' }
     if (!this.#deps.inFlight.tryAcquire(eventId, broken)) return 'IN_FLIGHT'
     this.#deps.runtime.logger.error({ err: problem, eventId }, 'Outbox row unreadable, marking it DEAD')
-    this.#settler.settle(broken, hold.fence, { kind: 'DEAD', error: errorText(problem) })
+    this.#settler.settle(broken, hold.fence, { kind: 'DEAD', error: errorText(problem), failureType: 'VALIDATION' })
     return 'BROKEN'
   }
 

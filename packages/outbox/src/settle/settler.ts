@@ -294,14 +294,14 @@ export class Settler<R extends SettlingRow> {
     if (kind === 'DONE') return store.markDone(connection, rows, fence, { whenDone })
     if (kind === 'DEAD') {
       const dead = rows.map(({ seq, eventId }, at) => {
-        const { error } = outcomes[at] as OutcomeOf<'DEAD'>
-        return { seq, eventId, error }
+        const { error, failureType } = outcomes[at] as OutcomeOf<'DEAD'>
+        return { seq, eventId, error, failureType }
       })
       return store.markDead(connection, dead, fence)
     }
     const failed = rows.map(({ seq, eventId, attempts }, at) => {
-      const { delayMs, error, isFree = false } = outcomes[at] as OutcomeOf<'RETRY'>
-      return { seq, eventId, attempts: isFree ? attempts : attempts + 1, delayMs, error }
+      const { delayMs, error, failureType, isFree = false } = outcomes[at] as OutcomeOf<'RETRY'>
+      return { seq, eventId, attempts: isFree ? attempts : attempts + 1, delayMs, error, failureType }
     })
     return store.markRetry(connection, failed, fence)
   }

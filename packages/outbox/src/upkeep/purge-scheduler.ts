@@ -1,5 +1,5 @@
 /**
- * Deletes rows past their retention, in small statements, at an interval.
+ * Deletes or archives rows past their retention, in small statements, at an interval.
  *
  *   waiting ──interval──▶ requesting the purge lease ──not taken: another node purges──▶ waiting
  *                                │ taken
@@ -17,7 +17,12 @@ import type { agePurgeRules, purgeRules } from '../options/purge-options.ts'
 
 /** The rows to purge, and their age; each statement adds its limit. */
 export type PurgeTask =
-  | { readonly kind: 'FINISHED'; readonly status: 'DONE' | 'DEAD'; readonly olderThanMs: number }
+  | {
+      readonly kind: 'FINISHED'
+      readonly status: 'DONE' | 'DEAD'
+      readonly olderThanMs: number
+      readonly archive: boolean
+    }
   | { readonly kind: 'AGE'; readonly olderThanMs: number }
 
 /** The dependencies of a scheduler. */
@@ -34,7 +39,7 @@ export interface PurgeSchedulerDeps {
 
 /** See the file's comment. */
 export interface PurgeScheduler extends Service {
-  /** Purges now, with or without the lease. Failures are logged. @returns how many rows were deleted */
+  /** Purges now, with or without the lease. Failures are logged. @returns how many rows were removed */
   runOnce(): Promise<number>
 }
 
@@ -42,10 +47,14 @@ export interface PurgeScheduler extends Service {
 const firstRunWithinMs = 60_000
 
 /** Returns the purge tasks of a mode that delivers. */
-export function finishedTasks({ doneAfterMs, deadAfterMs }: Resolved<typeof purgeRules>): readonly PurgeTask[] {
+export function finishedTasks({
+  doneAfterMs,
+  deadAfterMs,
+  archive,
+}: Resolved<typeof purgeRules>): readonly PurgeTask[] {
   const ages = [['DONE', doneAfterMs] as const, ['DEAD', deadAfterMs] as const]
   return ages.flatMap(([status, olderThanMs]) =>
-    olderThanMs === false ? [] : [{ kind: 'FINISHED', status, olderThanMs } as const],
+    olderThanMs === false ? [] : [{ kind: 'FINISHED', status, olderThanMs, archive } as const],
   )
 }
 

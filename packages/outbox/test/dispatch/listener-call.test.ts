@@ -85,10 +85,10 @@ describe('interceptors', () => {
 
 describe('the outcome', () => {
   test.each([
-    [0, { kind: 'RETRY', delayMs: 200, error: 'StateError: no' }],
-    [1, { kind: 'RETRY', delayMs: 400, error: 'StateError: no' }],
-    [2, { kind: 'DEAD', error: 'StateError: no' }],
-    [7, { kind: 'DEAD', error: 'StateError: no' }],
+    [0, { kind: 'RETRY', delayMs: 200, error: 'StateError: no', failureType: 'SYSTEM' }],
+    [1, { kind: 'RETRY', delayMs: 400, error: 'StateError: no', failureType: 'SYSTEM' }],
+    [2, { kind: 'DEAD', error: 'StateError: no', failureType: 'SYSTEM' }],
+    [7, { kind: 'DEAD', error: 'StateError: no', failureType: 'SYSTEM' }],
   ])('of a failure after %i others is by the attempts used', async (attempts, outcome) => {
     const { deliver, logger } = deliveryOf(() => Promise.reject(failure))
     expect(await deliver(rowOf(attempts))).toEqual(outcome)
@@ -157,7 +157,12 @@ describe('the outcome', () => {
     ['answers less than nothing', () => ({ kind: 'RETRY', delayMs: -1 }) as const],
   ])('of a failure whose policy %s is RETRY in a minute', async (_, plan) => {
     const { deliver, logger } = deliveryOf(() => Promise.reject(failure), { retry: { plan } })
-    expect(await deliver(rowOf(99))).toEqual({ kind: 'RETRY', delayMs: 60_000, error: 'StateError: no' })
+    expect(await deliver(rowOf(99))).toEqual({
+      kind: 'RETRY',
+      delayMs: 60_000,
+      error: 'StateError: no',
+      failureType: 'SYSTEM',
+    })
     expect(logger.lines.map(({ level }) => level)).toEqual(['ERROR', 'WARN'])
   })
 

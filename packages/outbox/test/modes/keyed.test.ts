@@ -177,7 +177,7 @@ describe('a key whose event is DEAD', () => {
     await outbox.start()
     await runtime.advance(10_000)
     await table.connection((connection) =>
-      table.store.purge(connection, { kind: 'FINISHED', status: 'DEAD', olderThanMs: 0, limit: 10 }),
+      table.store.purge(connection, { kind: 'FINISHED', status: 'DEAD', olderThanMs: 0, limit: 10, archive: false }),
     )
     await runtime.advance(10_000)
     expect(delivered).toEqual(['a-1'])

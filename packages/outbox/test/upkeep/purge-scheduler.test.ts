@@ -53,6 +53,7 @@ describe('purge', () => {
     expect(resolveOptions('purge', purgeRules, {})).toEqual({
       doneAfterMs: 7 * day,
       deadAfterMs: false,
+      archive: false,
       batchSize: 500,
       intervalMs: 3_600_000,
     })
@@ -61,6 +62,14 @@ describe('purge', () => {
       batchSize: 500,
       intervalMs: 3_600_000,
     })
+  })
+
+  test('S4-037 archives by option whatever it would delete', () => {
+    const tasks = finishedTasks(resolveOptions('purge', purgeRules, { deadAfterMs: day, archive: true }))
+    expect(tasks).toEqual([
+      { kind: 'FINISHED', status: 'DONE', olderThanMs: 7 * day, archive: true },
+      { kind: 'FINISHED', status: 'DEAD', olderThanMs: day, archive: true },
+    ])
   })
 
   test('S1-115 goes on batch by batch until one is not full', async () => {

@@ -3,6 +3,7 @@
 import type { EventEnvelope } from '@waybill/core'
 import {
   eventBytes,
+  type FailureType,
   type LeaseFence,
   type LeaseToken,
   type PendingRow,
@@ -23,6 +24,7 @@ export interface SimOutboxRow {
   availableAt: number
   doneAt: number | null
   lastError: string | null
+  failureType: FailureType | null
   lockedBy: string | null
   lockedAt: number
   /** When others may claim it. */

@@ -86,6 +86,7 @@ export class SimOutboxTable {
         availableAt: availableAt ?? now,
         doneAt: null,
         lastError: null,
+        failureType: null,
         lockedBy: lease?.owner ?? null,
         lockedAt: now,
         lockedUntil: now + (lease?.timeoutMs ?? 0),
@@ -167,10 +168,11 @@ export class SimOutboxTable {
   markRetry(rows: readonly FailedRow[], fence: LeaseFence): bigint[] {
     const failed = new Map(rows.map((row) => [row.seq, row]))
     return this.#finish(rows, fence, (row) => {
-      const { attempts, delayMs, error } = failed.get(row.seq) as FailedRow
+      const { attempts, delayMs, error, failureType = null } = failed.get(row.seq) as FailedRow
       row.status = 'RETRY'
       row.availableAt = this.#now() + delayMs
       row.lastError = storableError(error)
+      row.failureType = failureType
       row.attempts = attempts
     })
   }
@@ -178,10 +180,11 @@ export class SimOutboxTable {
   markDead(rows: readonly DeadRow[], fence: LeaseFence): bigint[] {
     const dead = new Map(rows.map((row) => [row.seq, row]))
     return this.#finish(rows, fence, (row) => {
-      const { error } = dead.get(row.seq) as DeadRow
+      const { error, failureType = null } = dead.get(row.seq) as DeadRow
       row.status = 'DEAD'
       row.doneAt = this.#now()
       row.lastError = storableError(error)
+      row.failureType = failureType
       row.attempts++
     })
   }
@@ -219,6 +222,7 @@ export class SimOutboxTable {
         attempts: row.attempts,
         event: row.isBroken ? null : row.event,
         lastError: row.lastError,
+        failureType: row.failureType,
         diedAt: row.doneAt,
       }))
   }
@@ -235,6 +239,7 @@ export class SimOutboxTable {
       row.availableAt = this.#now()
       row.doneAt = null
       row.lastError = null
+      row.failureType = null
       row.lockedBy = null
       this.#witness(row, { kind: 'REPLAYED' })
     }

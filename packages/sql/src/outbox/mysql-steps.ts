@@ -1,6 +1,6 @@
 import { StateError } from '@waybill/core'
 import { type SqlConnection } from '@waybill/core/internal'
-import type { InsertedRows, LeaseFence, ShardLease } from '@waybill/outbox/internal'
+import type { InsertedRows, LeaseFence, PurgeRequest, ShardLease } from '@waybill/outbox/internal'
 import { inTransaction, repeated, rethrowLocked } from '../database/mysql-transaction.ts'
 import type { Bindings } from '../dialect/bindings.ts'
 import { loadLarge } from './load-large.ts'
@@ -9,10 +9,11 @@ import { pendingStatus } from './row/row-index.ts'
 import type { StorableEvent } from './row/storable-event.ts'
 import { run, type StoreContext } from './row/store-context.ts'
 import type { RowSteps } from './row-steps.ts'
+import { copyToHistory, isArchived } from './statement/archive.ts'
 import { isHeldBy, lockRows, selectClaimable } from './statement/claim.ts'
 import { insertByValues } from './statement/insert.ts'
 import { inlineBytes, takeWithin } from './statement/measured-rows.ts'
-import { deleteOld, selectOld } from './statement/purge.ts'
+import { deleteOld, lockOld, selectOld } from './statement/purge.ts'
 import { isNamed, type RowChange } from './statement/row-change.ts'
 import { heldShards, untakenShards } from './statement/shard-fence.ts'
 import { createMissing, renewShards, selectLeases, selectTakeable, takeLocked } from './statement/shard-lease.ts'
@@ -71,6 +72,18 @@ export function mysqlSteps(context: StoreContext): RowSteps {
     const held = await lockShards(connection, fence)
     const allowed = fence.kind === 'TABLE' ? (held.size > 0 ? rows : []) : rows.filter(isIn(held))
     return allowed.map(seqOf)
+  }
+
+  /** Copies rows to the history, unless they were replayed since. @returns those that may be deleted */
+  const archived = async (
+    connection: SqlConnection,
+    purge: PurgeRequest,
+    seqs: readonly bigint[],
+  ): Promise<readonly bigint[]> => {
+    const { rows } = await run(connection, grammar, lockOld(context, purge, seqs))
+    const locked = rows.map(seqOf)
+    if (locked.length > 0) await run(connection, grammar, copyToHistory(context, locked))
+    return locked
   }
 
   const apply = (connection: SqlConnection, change: RowChange): Promise<number> =>
@@ -140,7 +153,9 @@ export function mysqlSteps(context: StoreContext): RowSteps {
       inTransaction(connection, async () => {
         const { rows } = await run(connection, grammar, selectOld(context, purge))
         if (rows.length === 0) return 0
-        const { changed } = await run(connection, grammar, deleteOld(context, purge, rows.map(seqOf)))
+        const seqs = isArchived(purge) ? await archived(connection, purge, rows.map(seqOf)) : rows.map(seqOf)
+        if (seqs.length === 0) return 0
+        const { changed } = await run(connection, grammar, deleteOld(context, purge, seqs))
         return changed
       }),
     takeShards: async (connection, take) => {

@@ -1,5 +1,6 @@
 import type { SqlConnection } from '@waybill/core/internal'
-import { type LeaseFence, RowsLockedError } from '@waybill/outbox/internal'
+import { type LeaseFence, type PurgeRequest, RowsLockedError } from '@waybill/outbox/internal'
+import { commitOrRollBack } from '../database/commit-or-roll-back.ts'
 import type { Bindings } from '../dialect/bindings.ts'
 import { serverAnswerOf } from '../error/server-answer.ts'
 import { type Row, seqOf } from './row/row-codec.ts'
@@ -7,9 +8,10 @@ import { pendingStatus } from './row/row-index.ts'
 import { run, type StoreContext } from './row/store-context.ts'
 import type { RowSteps } from './row-steps.ts'
 import { byValue } from './seq-order.ts'
+import { archiveReturning, copyToHistory, isArchived } from './statement/archive.ts'
 import { claimReturning, isHeldBy } from './statement/claim.ts'
 import { insertByArrays, insertByValues } from './statement/insert.ts'
-import { purgeReturning } from './statement/purge.ts'
+import { deleteOld, oldRows, purgeReturning } from './statement/purge.ts'
 import { isNamed, type RowChange } from './statement/row-change.ts'
 import { isInHeldShard, isTableHeld } from './statement/shard-fence.ts'
 import { renewShards, takeReturning } from './statement/shard-lease.ts'
@@ -62,6 +64,7 @@ export function returningSteps(context: StoreContext): RowSteps {
       return rows
     },
     async purge(connection, purge) {
+      if (isArchived(purge)) return (isPostgres ? archiveAtOnce : archiveInSteps)(context, connection, purge)
       const { changed } = await run(connection, grammar, purgeReturning(context, purge))
       return changed
     },
@@ -87,6 +90,23 @@ function areBound(connection: SqlConnection, rows: readonly Row[]): boolean {
   if (typeof transaction !== 'string' || connection.ranIn === undefined) return false
   connection.ranIn(transaction)
   return rows.every((row) => row['bound'] === true)
+}
+
+async function archiveAtOnce(context: StoreContext, connection: SqlConnection, purge: PurgeRequest): Promise<number> {
+  return (await run(connection, context.grammar, archiveReturning(context, purge))).changed
+}
+
+/** SQLite has no statement that deletes and inserts. The rows are chosen once: time passes between statements. */
+async function archiveInSteps(context: StoreContext, connection: SqlConnection, purge: PurgeRequest): Promise<number> {
+  const { grammar } = context
+  await connection.query('BEGIN IMMEDIATE', [])
+  return commitOrRollBack(connection, async () => {
+    const { rows } = await run(connection, grammar, (bindings) => oldRows(context, purge, bindings))
+    if (rows.length === 0) return 0
+    const seqs = rows.map(seqOf)
+    await run(connection, grammar, copyToHistory(context, seqs))
+    return (await run(connection, grammar, deleteOld(context, purge, seqs))).changed
+  })
 }
 
 /** Returns the statement that applies a change and returns the rows it changed. */

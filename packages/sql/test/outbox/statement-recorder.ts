@@ -89,7 +89,11 @@ export function looksForWork(
           })),
         ),
     ],
-    ['a purge', 'done', (store, c) => store.purge(c, { kind: 'FINISHED', status: 'DONE', olderThanMs: 0, limit: 100 })],
+    [
+      'a purge',
+      'done',
+      (store, c) => store.purge(c, { kind: 'FINISHED', status: 'DONE', olderThanMs: 0, limit: 100, archive: false }),
+    ],
   ]
 }
 

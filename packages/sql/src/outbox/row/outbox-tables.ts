@@ -11,10 +11,17 @@ export interface OutboxTables {
   readonly indexes: RowIndexes
   /** The table of leases. */
   readonly shard: TableName
+  /** The table of archived rows. */
+  readonly history: TableName
 }
 
 /** Returns the tables and indexes of an outbox with this name. */
 export function outboxTables(name: string, dialect: SqlDialect): OutboxTables {
   const event = parseTableName(name, dialect)
-  return { event, indexes: rowIndexes(event, dialect), shard: event.beside('_shard') }
+  return {
+    event,
+    indexes: rowIndexes(event, dialect),
+    shard: event.beside('_shard'),
+    history: event.beside('_history'),
+  }
 }

@@ -1,7 +1,14 @@
 import { type EventEnvelope, type JsonCodec } from '@waybill/core'
 import { restoreEnvelope } from '@waybill/core/internal'
 import { type DeadEvent } from '@waybill/outbox'
-import { type EventKey, keyOf, type PendingRow, type ShardLease, type ShardRow } from '@waybill/outbox/internal'
+import {
+  type EventKey,
+  keyOf,
+  type PendingRow,
+  type ShardLease,
+  type ShardRow,
+  splitError,
+} from '@waybill/outbox/internal'
 import type { Grammar } from '../../dialect/grammar.ts'
 import { RowUnreadableError } from './row-errors.ts'
 
@@ -77,12 +84,14 @@ export function decodeShardRow(row: Row, codec: JsonCodec): ShardRow {
 export function decodeDeadEvent(row: Row, codec: JsonCodec): DeadEvent {
   const { seq, eventId, attempts, event } = decodeRow(row, codec)
   const [lastError, diedAt] = [row['last_error'], row['died_at']]
+  const failure = typeof lastError === 'string' ? splitError(lastError) : undefined
   return {
     seq,
     eventId,
     attempts,
     event,
-    lastError: typeof lastError === 'string' ? lastError : null,
+    lastError: failure?.error ?? null,
+    failureType: failure?.failureType ?? null,
     diedAt: diedAt === null ? null : Math.round(Number(diedAt)),
   }
 }

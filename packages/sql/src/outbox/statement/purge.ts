@@ -18,7 +18,8 @@ export function purgeReturning(context: StoreContext, purge: PurgeRequest): Rend
   }
 }
 
-function oldRows({ grammar, tables }: StoreContext, purge: PurgeRequest, bindings: Bindings): string {
+/** Selects the oldest rows past their retention. */
+export function oldRows({ grammar, tables }: StoreContext, purge: PurgeRequest, bindings: Bindings): string {
   const table = tables.event.quoted
   // Concurrent purges skip each other's rows instead of waiting.
   const skip = grammar.dialect === 'postgres' ? ' FOR UPDATE SKIP LOCKED' : ''
@@ -56,9 +57,24 @@ export function selectOld({ grammar, tables }: StoreContext, purge: PurgeRequest
 }
 
 /** Deletes rows that {@link selectOld} found, unless they were replayed since. */
-export function deleteOld({ grammar, tables }: StoreContext, purge: PurgeRequest, seqs: readonly bigint[]): Render {
+export function deleteOld(context: StoreContext, purge: PurgeRequest, seqs: readonly bigint[]): Render {
+  return (bindings) => `DELETE FROM ${context.tables.event.quoted} WHERE ${isStillOld(context, purge, seqs, bindings)}`
+}
+
+/** Locks rows that {@link selectOld} found and that are still settled, and selects their numbers. */
+export function lockOld(context: StoreContext, purge: PurgeRequest, seqs: readonly bigint[]): Render {
   return (bindings) => {
-    const isStill = purge.kind === 'AGE' ? '' : ` AND status = ${rowStatusCode[purge.status]}`
-    return `DELETE FROM ${tables.event.quoted} WHERE ${grammar.isOneOf('seq', seqs, bindings)}${isStill}`
+    const isOld = isStillOld(context, purge, seqs, bindings)
+    return `SELECT seq FROM ${context.tables.event.quoted} WHERE ${isOld} FOR UPDATE SKIP LOCKED`
   }
+}
+
+function isStillOld(
+  { grammar }: StoreContext,
+  purge: PurgeRequest,
+  seqs: readonly bigint[],
+  bindings: Bindings,
+): string {
+  const isStill = purge.kind === 'AGE' ? '' : ` AND status = ${rowStatusCode[purge.status]}`
+  return `${grammar.isOneOf('seq', seqs, bindings)}${isStill}`
 }

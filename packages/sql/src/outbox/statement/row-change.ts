@@ -1,5 +1,6 @@
 import {
   type DeadRow,
+  errorWithType,
   type FailedRow,
   type LeaseFence,
   type LeaseToken,
@@ -86,7 +87,7 @@ function failureChange(
   becomes: (seqs: readonly bigint[], bindings: Bindings) => string,
 ): RowChange {
   const { seqs, eventIds } = named(rows)
-  const errors = rows.map(({ error }) => storableError(error))
+  const errors = rows.map(({ error, failureType }) => storableError(errorWithType(error, failureType)))
   return {
     seqs,
     eventIds,

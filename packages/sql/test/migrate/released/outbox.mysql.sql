@@ -34,3 +34,25 @@ CREATE TABLE IF NOT EXISTS `outbox_event_shard` (
   version bigint NOT NULL DEFAULT 0,
   expires_at datetime(6) NOT NULL DEFAULT '1970-01-02'
 ) ENGINE = InnoDB;
+
+-- outbox 3: history
+CREATE TABLE IF NOT EXISTS `outbox_event_history` (
+  seq bigint NOT NULL,
+  event_id varchar(36) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  event_type varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  aggregate_type varchar(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  aggregate_id varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+  tenant_id varchar(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+  payload longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  headers longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+  status tinyint NOT NULL,
+  attempts int NOT NULL,
+  created_at datetime(6) NOT NULL,
+  done_at datetime(6) NOT NULL,
+  last_error text CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+  occurred_at bigint NOT NULL,
+  shard smallint NOT NULL,
+  archived_at datetime(6) NOT NULL,
+  PRIMARY KEY (event_id, seq),
+  KEY `outbox_event_history_archived_at` (archived_at)
+) ENGINE = InnoDB;

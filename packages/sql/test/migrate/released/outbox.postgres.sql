@@ -34,3 +34,25 @@ CREATE TABLE IF NOT EXISTS "outbox_event_shard" (
   version bigint NOT NULL DEFAULT 0,
   expires_at timestamptz NOT NULL DEFAULT '-infinity'
 ) WITH (fillfactor = 50);
+
+-- outbox 3: history
+CREATE TABLE IF NOT EXISTS "outbox_event_history" (
+  seq bigint NOT NULL,
+  event_id varchar(36) NOT NULL,
+  event_type varchar(128) NOT NULL,
+  aggregate_type varchar(64) NOT NULL,
+  aggregate_id varchar(128),
+  tenant_id varchar(64),
+  payload json NOT NULL,
+  headers json,
+  status smallint NOT NULL,
+  attempts integer NOT NULL,
+  created_at timestamptz NOT NULL,
+  done_at timestamptz,
+  last_error text,
+  occurred_at bigint NOT NULL,
+  shard smallint NOT NULL,
+  archived_at timestamptz NOT NULL,
+  PRIMARY KEY (event_id, seq)
+);
+CREATE INDEX IF NOT EXISTS "outbox_event_history_archived_at" ON "outbox_event_history" (archived_at);

@@ -34,3 +34,25 @@ CREATE TABLE IF NOT EXISTS "outbox_event_shard" (
   version INTEGER NOT NULL DEFAULT 0,
   expires_at INTEGER NOT NULL DEFAULT 0
 );
+
+-- outbox 3: history
+CREATE TABLE IF NOT EXISTS "outbox_event_history" (
+  seq INTEGER NOT NULL,
+  event_id TEXT NOT NULL,
+  event_type TEXT NOT NULL,
+  aggregate_type TEXT NOT NULL,
+  aggregate_id TEXT,
+  tenant_id TEXT,
+  payload TEXT NOT NULL,
+  headers TEXT,
+  status INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  done_at INTEGER,
+  last_error TEXT,
+  occurred_at INTEGER NOT NULL,
+  shard INTEGER NOT NULL,
+  archived_at INTEGER NOT NULL,
+  PRIMARY KEY (event_id, seq)
+);
+CREATE INDEX IF NOT EXISTS "outbox_event_history_archived_at" ON "outbox_event_history" (archived_at);

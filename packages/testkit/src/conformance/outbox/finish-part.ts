@@ -199,5 +199,33 @@ function failureTests({ test }: OutboxSuite): void {
       await scene.call((store, c) => store.markDead(c, [{ ...scene.row(seq), error }], noFence))
       const [dead] = await scene.call((store, c) => store.queryDead(c, { limit: 1 }))
       assert.equal(dead?.lastError, stored)
+      assert.equal(dead?.failureType, null)
     })
+
+  test('keeps the cause of its failure beside its error, and forgets both in a replay', async (scene) => {
+    const [retried, dead] = (await scene.fill(2)) as [bigint, bigint]
+    const failed = { ...scene.row(retried), attempts: 1, delayMs: 0, error: 'refused', failureType: 'NETWORK' } as const
+    await scene.call((store, c) => store.markRetry(c, [failed], noFence))
+    const late = { error: 'late', failureType: 'TIMEOUT' } as const
+    const unknown = { error: 'unknown', failureType: undefined }
+    await scene.call((store, c) =>
+      store.markDead(
+        c,
+        [
+          { ...scene.row(retried), ...late },
+          { ...scene.row(dead), ...unknown },
+        ],
+        noFence,
+      ),
+    )
+    const query = () => scene.call((store, c) => store.queryDead(c, { limit: 2 }))
+    const told = (await query()).map(({ lastError, failureType }) => [lastError, failureType])
+    assert.deepEqual(told, [
+      ['late', 'TIMEOUT'],
+      ['unknown', null],
+    ])
+    await scene.call((store, c) => store.replayDead(c, [scene.row(retried).eventId]))
+    await scene.call((store, c) => store.markDead(c, [{ ...scene.row(retried), ...unknown }], noFence))
+    assert.deepEqual((await query())[0]?.failureType, null)
+  })
 }

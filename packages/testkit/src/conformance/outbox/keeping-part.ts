@@ -173,20 +173,20 @@ function purgeTests({ test }: OutboxSuite): void {
     test(`of ${status} rows deletes none of the others`, async (scene) => {
       const left = await fillEach(scene)
       await scene.pass()
-      assert.equal(await purge(scene, { kind: 'FINISHED', status, olderThanMs: 1, limit: 10 }), 1)
+      assert.equal(await purge(scene, { kind: 'FINISHED', status, olderThanMs: 1, limit: 10, archive: false }), 1)
       assert.deepEqual(
         await left(),
         ['NEW', 'RETRY', 'DONE', 'DEAD'].filter((one) => one !== status),
       )
-      assert.equal(await purge(scene, { kind: 'FINISHED', status, olderThanMs: 1, limit: 10 }), 0)
+      assert.equal(await purge(scene, { kind: 'FINISHED', status, olderThanMs: 1, limit: 10, archive: false }), 0)
     })
 
   for (const status of ['DONE', 'DEAD'] as const)
     test(`leaves ${status} rows alone until their time has passed`, async (scene) => {
       await scene.eventIn(status)
-      assert.equal(await purge(scene, { kind: 'FINISHED', status, olderThanMs: longMs, limit: 10 }), 0)
+      assert.equal(await purge(scene, { kind: 'FINISHED', status, olderThanMs: longMs, limit: 10, archive: false }), 0)
       await scene.until(
-        () => purge(scene, { kind: 'FINISHED', status, olderThanMs: shortMs, limit: 10 }),
+        () => purge(scene, { kind: 'FINISHED', status, olderThanMs: shortMs, limit: 10, archive: false }),
         (deleted) => deleted === 1,
       )
     })
@@ -199,7 +199,10 @@ function purgeTests({ test }: OutboxSuite): void {
     )
     await scene.call((store, c) => store.markDone(c, [scene.row(old)], noFence, { whenDone: 'KEEP' }))
     // It was created longer ago than this, and finished just now.
-    assert.equal(await purge(scene, { kind: 'FINISHED', status: 'DONE', olderThanMs: longMs, limit: 10 }), 0)
+    assert.equal(
+      await purge(scene, { kind: 'FINISHED', status: 'DONE', olderThanMs: longMs, limit: 10, archive: false }),
+      0,
+    )
     assert.equal(await scene.statusOf(oldEvent), 'DONE')
   })
 
@@ -210,7 +213,7 @@ function purgeTests({ test }: OutboxSuite): void {
       await scene.call((store, c) => store.markDone(c, scene.rows(part), noFence, { whenDone: 'KEEP' }))
       await scene.pass()
     }
-    const ofDone: PurgeRequest = { kind: 'FINISHED', status: 'DONE', olderThanMs: 1, limit: 3 }
+    const ofDone: PurgeRequest = { kind: 'FINISHED', status: 'DONE', olderThanMs: 1, limit: 3, archive: false }
     assert.equal(await purge(scene, ofDone), 3)
     const ids = events.map(({ eventId }) => eventId)
     const left = await scene.call((store, c) => store.statusOf(c, ids))
