@@ -9,6 +9,7 @@ import {
 } from './src/bench-options.ts'
 import { runConnectorBench } from './src/connector/run-connector.ts'
 import { runKafkaClientBench } from './src/kafka-client/run-kafka-client.ts'
+import { runMemoryBench } from './src/memory/run-memory.ts'
 import { runMovesBench } from './src/moves/run-moves.ts'
 import { runOutboxBench } from './src/outbox/run-outbox.ts'
 import { runProjectionBench } from './src/projection/run-projection.ts'
@@ -20,6 +21,7 @@ const benches: ReadonlyMap<string, (options: BenchOptions) => Promise<void>> = n
   ['connector', runConnectorBench],
   ['outbox', runOutboxBench],
   ['moves', runMovesBench],
+  ['memory', runMemoryBench],
   ['projection', runProjectionBench],
   ['startup', runStartupBench],
 ])
