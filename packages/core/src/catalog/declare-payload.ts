@@ -35,8 +35,8 @@ export function declarePayload(
   })
 }
 
-/** The JSON Schema of what a writer passes; null if there is none. Made once for each schema. */
-function inputSchemaOf(schema: StandardSchema): Readonly<Record<string, unknown>> | null {
+/** Returns the JSON Schema of what a writer passes; null if there is none. Made once for each schema. */
+export function inputSchemaOf(schema: StandardSchema): Readonly<Record<string, unknown>> | null {
   const earlier = known.get(schema)
   if (earlier !== undefined) return earlier
   const made = makeInputSchema(schema)

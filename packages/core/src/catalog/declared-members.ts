@@ -2,7 +2,7 @@
 type Json = Readonly<Record<string, unknown>>
 
 /** The schemas of a document that hold in one place. */
-interface Place {
+export interface SchemaPlace {
   readonly root: Json
   readonly nodes: readonly unknown[]
 }
@@ -20,7 +20,7 @@ export function withoutUndeclared(
   return { value: keep({ root: schema, nodes: [schema] }, value, [], undeclared), undeclared }
 }
 
-function keep(place: Place, value: unknown, path: readonly string[], undeclared: string[][]): unknown {
+function keep(place: SchemaPlace, value: unknown, path: readonly string[], undeclared: string[][]): unknown {
   if (typeof value !== 'object' || value === null || path.length > 200) return value
   const nodes = inPlace(place)
   if (Array.isArray(value)) {
@@ -43,7 +43,7 @@ function keep(place: Place, value: unknown, path: readonly string[], undeclared:
 }
 
 /** Returns all schemas that may hold for the same value. */
-function inPlace({ root, nodes }: Place): readonly Json[] {
+export function inPlace({ root, nodes }: SchemaPlace): readonly Json[] {
   const found = new Set<Json>()
   const queue = [...nodes]
   for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
@@ -92,7 +92,8 @@ function isFreeForm(nodes: readonly Json[]): boolean {
   return isOpen || mayBeAnything
 }
 
-function memberPlace(nodes: readonly Json[], root: Json, name: string): Place {
+/** Returns the place of a member: without nodes where it is not declared. */
+export function memberPlace(nodes: readonly Json[], root: Json, name: string): SchemaPlace {
   const inner = nodes.flatMap((node): unknown[] => {
     const { properties, patternProperties, additionalProperties: rest, required, dependentRequired } = node
     const found: unknown[] = []
@@ -111,7 +112,8 @@ function memberPlace(nodes: readonly Json[], root: Json, name: string): Place {
   return { root, nodes: inner }
 }
 
-function itemNodes(nodes: readonly Json[], index: number): unknown[] {
+/** Returns the schemas of a list's item. */
+export function itemNodes(nodes: readonly Json[], index: number): unknown[] {
   return nodes.flatMap(({ prefixItems, items, additionalItems, contains }): unknown[] => {
     const tuple: unknown = prefixItems ?? (Array.isArray(items) ? items : undefined)
     const own: unknown =

@@ -16,6 +16,7 @@ import { OptionsError } from '../option/resolve-options.ts'
 import { unknownOption } from '../option/rule.ts'
 import { type DefinedEvent, definitionOf, type EventCatalog, type InputOf, keyOf, type Schemas } from './catalog.ts'
 import { declarePayload } from './declare-payload.ts'
+import { fillIn } from './fill-in.ts'
 
 /** Fields of an event that a writer may add to those of the catalog. */
 export interface EventMeta extends Pick<EnvelopeFields, 'eventId' | 'occurredAt' | 'tenantId' | 'headers'> {
@@ -26,7 +27,8 @@ export interface EventMeta extends Pick<EnvelopeFields, 'eventId' | 'occurredAt'
 /**
  * Makes the envelope of a catalog event. The payload becomes JSON first, and the schema judges what a handler will read
  * later: an event that its own schema cannot read is refused here, where the transaction can still be rolled back. So is one
- * with members that the schema does not declare, unless the catalog says otherwise.
+ * with members that the schema does not declare, unless the catalog says otherwise. Members that the schema fills in, such as
+ * defaults, are written with the others.
  *
  * @throws {@link UnknownEventTypeError}, {@link SchemaViolationError}, {@link PayloadTooLargeError}, and
  * {@link OptionsError} for a meta field that does not exist.
@@ -42,9 +44,13 @@ export async function encodeEvent<S extends Schemas, N extends keyof S & string>
   refuseUnknown(name, meta)
   const passedJson = stringify(name, input)
   const passed = parseJson(passedJson, `The payload of ${name}`)
-  const written = declarePayload(name, definition.schema, passed, catalog.undeclared ?? 'REFUSE')
-  const payloadJson = written === passed ? passedJson : stringify(name, written)
-  const payload = await validate(definition.schema, written, name, asWritten)
+  const { schema } = definition
+  const declared = declarePayload(name, schema, passed, catalog.undeclared ?? 'REFUSE')
+  const payload = await validate(schema, declared, name, asWritten)
+  const written = await fillIn(schema, declared, payload, (filled) => validate(schema, filled, name, asWritten))
+  // Ajv fills defaults into the value that it is given.
+  const isAsPassed = written === passed && schema['~standard'].vendor !== 'waybill'
+  const payloadJson = isAsPassed ? passedJson : stringify(name, written)
   const aggregateId = keyOf(name, definition, payload)
   const violations = [
     ...catalog.wireFormat.violations(aggregateId, written),

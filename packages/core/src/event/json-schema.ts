@@ -24,7 +24,8 @@ export interface JsonSchemaFailure {
  * A JSON Schema as an event schema: `fromJsonSchema<Order>(schema, new Ajv())`. The type is the caller's word; nothing
  * derives it from the schema. Ajv is handed in, so that its version, dialect and formats are yours.
  *
- * With `useDefaults` or `coerceTypes` handlers get what Ajv made of the payload; what is stored stays as written.
+ * With `useDefaults` or `coerceTypes` handlers get what Ajv made of the payload, and so does the record of an event that is
+ * written.
  *
  * @throws {@link ArgumentError} when Ajv cannot compile the schema.
  */

@@ -29,13 +29,13 @@ describe('C-85 members that a schema does not declare', () => {
 
   test('are left out with STRIP and written with ALLOW', async () => {
     const stripped = await encodeEvent(defineEvents(placed, { undeclared: 'STRIP' }), 'OrderPlaced', input)
-    expect(JSON.parse(stripped.payloadJson)).toEqual({ id: 'a', lines: [{ sku: 's' }] })
+    expect(JSON.parse(stripped.payloadJson)).toEqual({ id: 'a', lines: [{ sku: 's' }], priority: 'normal' })
     const allowed = await encodeEvent(defineEvents(placed, { undeclared: 'ALLOW' }), 'OrderPlaced', input)
-    expect(JSON.parse(allowed.payloadJson)).toEqual(input)
+    expect(JSON.parse(allowed.payloadJson)).toEqual({ ...input, priority: 'normal' })
   })
 
   test('do not count inside maps and free forms, and a declared payload is written as it was passed', async () => {
-    const free = { id: 'a', labels: { any: 'x' }, extra: { deep: [{ any: 1 }] } }
+    const free = { id: 'a', priority: 'high' as const, labels: { any: 'x' }, extra: { deep: [{ any: 1 }] } }
     const event = await encodeEvent(defineEvents(placed), 'OrderPlaced', free)
     expect(event.payloadJson).toBe(JSON.stringify(free))
   })

@@ -34,7 +34,7 @@ describe('encodeEvent', () => {
       eventType: 'order.placed',
       aggregateType: 'Order',
       aggregateId: 'O-1',
-      payloadJson: '{"orderId":"o-1"}',
+      payloadJson: '{"orderId":"o-1","total":0}',
     })
   })
 
