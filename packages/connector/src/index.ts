@@ -5,7 +5,7 @@ export {
   OperationForbiddenError,
   type OperatorIdentity,
 } from '@waybill/core'
-export type { Binding, DeduplicateOptions } from './api/binding.ts'
+export type { Binding, DeduplicateOptions, StartOffsets } from './api/binding.ts'
 export type { BindingView } from './api/binding-view.ts'
 export type { Connector, ConnectorOptions } from './api/connector.ts'
 export {

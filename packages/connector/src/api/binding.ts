@@ -178,6 +178,11 @@ export interface KeyOrderOptions {
   maxWaitingBytes?: number
 }
 
+/** Returns the stored positions of partitions: the next offset of each, 0 for one of which nothing is stored. */
+export type StartOffsets = (
+  partitions: readonly { readonly topic: string; readonly partition: number }[],
+) => Promise<readonly { readonly topic: string; readonly partition: number; readonly offset: bigint }[]>
+
 /**
  * A binding of topics, a consumer group and a handler, with the handling of failures.
  *
@@ -238,6 +243,13 @@ export interface Binding<Tx = undefined, Decode extends DecodeOption | undefined
   instanceId?: string
   /** @defaultValue 'EARLIEST' */
   startFrom?: StartFrom
+  /**
+   * Returns positions that the effects of the handler are stored with, in the same transaction. Where one is below the
+   * committed offset, reading starts at it: after a restore of the database its records are delivered again. Asked for each
+   * assignment of partitions; while it rejects, they wait.
+   * @defaultValue reading starts at the committed offset
+   */
+  startOffsets?: StartOffsets
   /** @defaultValue 'RELAXED_IN_RETRY' */
   orderingMode?: OrderingMode
   /** @defaultValue 'PARTITION' */

@@ -1,6 +1,6 @@
 import type { ExceptionOptions, IdempotencyStore, Inbox, StandardSchema } from '@waybill/core'
 import type { ErrorClass } from '@waybill/core/internal'
-import type { Binding, DeduplicationKey } from './binding.ts'
+import type { Binding, DeduplicationKey, StartOffsets } from './binding.ts'
 import type { DeadLetterAlertHandler, DeadLetterRecordHandler } from './dead-letter-types.ts'
 import type { ValueDecoder } from './decode-option.ts'
 import type { HandlerRegistry } from './handler-registry.ts'
@@ -20,6 +20,8 @@ export interface ConfigCode {
   readonly redactors?: Readonly<Record<string, (text: string) => string>>
   /** Code for `filter`. */
   readonly filters?: Readonly<Record<string, RecordFilter>>
+  /** Code for `startOffsets`. */
+  readonly startOffsets?: Readonly<Record<string, StartOffsets>>
   /** Code for `retry.classifier`. */
   readonly classifiers?: Readonly<Record<string, NonNullable<ExceptionOptions['classifier']>>>
   /** Code for `deduplicate.store`. */

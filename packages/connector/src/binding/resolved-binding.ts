@@ -22,6 +22,7 @@ import type {
   OversizedBatchPolicy,
   Parallelism,
   ReplayTarget,
+  StartOffsets,
   StrictExhaustion,
   TopicSelection,
   TransactionOptions,
@@ -103,6 +104,7 @@ export interface ResolvedBinding {
   readonly staticMembership: boolean
   readonly instanceId: string | undefined
   readonly startFrom: StartFrom
+  readonly startOffsets: StartOffsets | undefined
   readonly orderingMode: OrderingMode
   readonly parallelism: Parallelism
   readonly maxInFlight: number

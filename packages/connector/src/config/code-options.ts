@@ -26,6 +26,7 @@ export const codeOptions: readonly CodeOption[] = [
   { path: ['decode'], kind: 'decoders', unnamed: () => [], placeholder: 'text', words: decodeWords },
   { path: ['filter'], kind: 'filters', unnamed: () => [], placeholder: () => true },
   { path: ['redactErrors'], kind: 'redactors', unnamed: () => [], placeholder: () => '' },
+  { path: ['startOffsets'], kind: 'startOffsets', unnamed: () => [], placeholder: async () => [] },
   { path: ['retry', 'classifier'], kind: 'classifiers', unnamed: () => [], placeholder: () => undefined },
   {
     path: ['dlt', 'alertHandler'],
@@ -70,6 +71,7 @@ export const codeRules: { readonly [K in keyof ConfigCode]-?: Rule<unknown> } = 
   deadLetterHandlers: optional(byName),
   filters: optional(byName),
   redactors: optional(byName),
+  startOffsets: optional(byName),
   classifiers: optional(byName),
   idempotencyStores: optional(byName),
   inboxes: optional(byName),

@@ -8,7 +8,7 @@
  *
  * | callback | action |
  * |---|---|
- * | opening | with `transactional`: fence the previous owner of the partition and end its open transactions |
+ * | opening | with `transactional`: fence the previous owner of the partition and end its open transactions; with `startOffsets`: ask for the stored positions |
  * | assigned | create a worker for each partition, and open it before it receives a record |
  * | revoking | drain, commit, release: before the client's deadline |
  * | lost | release at once, commit nothing |
@@ -30,6 +30,7 @@ import { CommitLoop } from './commit-loop.ts'
 import type { ContainerDeps } from './container-deps.ts'
 import { describeMemberFailure } from './member-failure.ts'
 import type { RebalanceReport } from './rebalance-report.ts'
+import { StartPositions } from './start-positions.ts'
 import { UnreadableBatches } from './unreadable-batches.ts'
 
 /** Applies to every failure but FENCED: then another process has taken over the member's static id. */
@@ -61,6 +62,7 @@ export class Member {
   /** The error of the last attempt to read each partition, by partition number. */
   readonly #refusals = new Map<number, string>()
   readonly #unreadable = new UnreadableBatches()
+  readonly #starts: StartPositions | undefined
   readonly #stopping = new AbortController()
   #consumer: Consumer | undefined
   #commits: CommitLoop | undefined
@@ -74,6 +76,9 @@ export class Member {
     this.#shared = shared
     this.#runtime = deps.runtime
     this.#instanceId = staticMemberId(deps.binding, deps.host, index)
+    const { startOffsets } = deps.binding
+    if (startOffsets !== undefined && deps.place.kind !== 'TIER')
+      this.#starts = new StartPositions(startOffsets, deps.client.admin)
   }
 
   get workers(): Iterable<PartitionWorker> {
@@ -250,8 +255,10 @@ export class Member {
   async #opening(partitions: readonly TopicPartition[]): Promise<void> {
     const { place, client } = this.#deps
     const { transactional } = this.#deps.binding
-    if (transactional === false) return
     const numbers = this.#sourceNumbers(partitions)
+    // After the previous owner has released them: what it stored until then counts.
+    await this.#starts?.find(numbers.map((partition) => this.#at(partition)))
+    if (transactional === false) return
     await Promise.all(
       numbers.map((partition) => endTransactions(client, place.groupId, this.#at(partition), transactional)),
     )
@@ -259,6 +266,7 @@ export class Member {
 
   async #assigned(partitions: readonly TopicPartition[], epoch: number): Promise<void> {
     const numbers = this.#sourceNumbers(partitions)
+    for (const partition of numbers) this.#moveToStored(partition)
     const opened = numbers.map(async (partition) => {
       const worker = this.#deps.createWorker(this.#workerDeps(partition, epoch))
       this.#workers.set(partition, worker)
@@ -269,6 +277,14 @@ export class Member {
     await Promise.all(opened)
     this.#deps.onEvent({ type: 'ASSIGNED', partitions: numbers, epoch })
     await this.#runtime.failpoint('assign.end')
+  }
+
+  #moveToStored(partition: number): void {
+    const at = this.#at(partition)
+    const from = this.#consumer && this.#starts?.apply(this.#consumer, at)
+    if (from === undefined) return
+    const fields = { ...at, from, to: this.#consumer?.position(at) }
+    this.#runtime.logger.warn(fields, 'Stored position is below the committed one, reading again from it')
   }
 
   async #revoking(partitions: readonly TopicPartition[], deadlineMs: number): Promise<void> {

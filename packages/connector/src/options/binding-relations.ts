@@ -62,6 +62,7 @@ function checkBinding(binding: BindingValues, report: Report): void {
   const tiers = planTiers(binding)
   checkTimeouts(binding, report)
   checkBudget(binding, report)
+  checkStart(binding, report)
   checkOrder(binding, report)
   checkListener(binding, report)
   checkCombination({ ...binding, ...binding.keyOrder, tiers: tiers.length === 0 ? 'NONE' : 'SOME' }, report)
@@ -99,6 +100,15 @@ function checkBudget(binding: BindingValues, report: Report): void {
     `waits longer than a poll may take: ${arithmetic}; lower maxAttempts, the backoffs or maxPollRecords, ` +
       'or raise maxPollIntervalMs',
   )
+}
+
+/** Offsets that commit with outputs, or beside those of a waiting topic, cannot be moved apart from them. */
+function checkStart({ startOffsets, transactional, orderingMode }: BindingValues, report: Report): void {
+  if (startOffsets === undefined) return
+  if (transactional !== false)
+    report('startOffsets', 'must not be set with transactional: its offsets commit together with its outputs')
+  if (orderingMode === 'KEY')
+    report('startOffsets', 'must not be set with orderingMode KEY: the offsets of its waiting topic belong to them')
 }
 
 function checkOrder({ orderingMode, parallelism, oversizedBatch }: BindingValues, report: Report): void {

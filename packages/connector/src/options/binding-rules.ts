@@ -10,6 +10,7 @@ import {
 import {
   boolean,
   durationMs,
+  func,
   hasMethods,
   instance,
   integer,
@@ -270,6 +271,7 @@ export const bindingRules: { readonly [K in keyof Binding]-?: Rule<DeclaredValue
     default: 'EARLIEST',
     because: 'a new group must not skip existing records',
   }),
+  startOffsets: optional(func<NonNullable<Binding['startOffsets']>>()),
   orderingMode: oneOf(['RELAXED_IN_RETRY', 'STRICT', 'KEY'], {
     default: 'RELAXED_IN_RETRY',
     because: 'one failing record does not block others',
@@ -341,6 +343,7 @@ export const computedDefaults: Readonly<Record<string, string>> = Object.freeze(
   decode: 'none: the handler receives the bytes',
   filter: 'every record is handled',
   redactErrors: 'error texts are written as they are',
+  startOffsets: 'the committed offsets',
   preset: 'none',
   instanceId: 'the host name',
   expectedHandlerMs: 'unknown',

@@ -347,6 +347,7 @@ describe('C-13 what is code', () => {
       deadLetterHandlers: {},
       filters: {},
       redactors: {},
+      startOffsets: {},
       classifiers: {},
       idempotencyStores: {},
       inboxes: {},

@@ -1,4 +1,4 @@
-import { type BatchHandler, BatchProcessingError, type Binding } from '@waybill/connector'
+import { type BatchHandler, BatchProcessingError, type Binding, type StartOffsets } from '@waybill/connector'
 import { type Runtime, type Schemas, StateError } from '@waybill/core'
 import {
   createUnknownVersionLog,
@@ -40,6 +40,11 @@ export interface Projector extends BatchHandler {
    * without a limit of attempts. Other options of a binding can be set.
    */
   binding(options: Pick<Binding, 'groupId'> & Partial<Omit<Binding, 'handler'>>): Binding
+  /**
+   * Returns the positions that are stored with the rows. A binding of a projection by POSITION uses it; with versions, set it
+   * to read again after a restore of the database, at the cost of repeated dead letters behind the last row that was written.
+   */
+  readonly startOffsets: StartOffsets
 }
 
 /**
@@ -77,6 +82,7 @@ class BatchProjector implements Projector {
   readonly #telemetry: ProjectionTelemetry
   readonly #reportUnknown: UnknownVersionReport
   #live: KnownBuild | undefined
+  #opening: Promise<KnownBuild> | undefined
 
   constructor(projections: Projections, store: ProjectionStore, runtime: Runtime) {
     this.#projections = projections
@@ -92,13 +98,23 @@ class BatchProjector implements Projector {
       preset: 'PROJECTION',
       listenerType: 'BATCH',
       maxPollRecords: recordsPerBatch,
+      ...(this.#projections[0].versions === 'POSITION' ? { startOffsets: this.startOffsets } : {}),
       ...options,
       handler: this,
     }
   }
 
+  readonly startOffsets: StartOffsets = async (asked) => {
+    const { build } = await this.#open()
+    const positions = await this.#store.positions(build)
+    return asked.map(({ topic, partition }) => {
+      const stored = positions.find((one) => one.topic === topic && one.partition === partition)
+      return { topic, partition, offset: stored?.next ?? 0n }
+    })
+  }
+
   async prepare(): Promise<void> {
-    this.#live = await openLive(this.#store, this.#projections)
+    this.#live = await this.#open()
   }
 
   async handleBatch(records: readonly KafkaRecord[]): Promise<void> {
@@ -111,9 +127,16 @@ class BatchProjector implements Projector {
     )
   }
 
+  /** The first batches of several partitions arrive at once: one of them opens the table, and creates it. */
+  #open(): Promise<KnownBuild> {
+    return (this.#opening ??= openLive(this.#store, this.#projections).finally(() => {
+      this.#opening = undefined
+    }))
+  }
+
   /** Returns false if nothing was applied, because something else changed first. */
   async #apply(records: readonly KafkaRecord[]): Promise<boolean> {
-    const live = (this.#live ??= await openLive(this.#store, this.#projections))
+    const live = (this.#live ??= await this.#open())
     const decoded = await decodeRecords(live.projection, records, this.#reportUnknown)
     const placed = decoded.events.map((event, index) => ({ event, ...placeOf(records[index] as KafkaRecord) }))
     const result = await applyBatch(this.#store, live, placed).catch((error: unknown) => {

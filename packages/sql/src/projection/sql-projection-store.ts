@@ -15,12 +15,26 @@ import { beginImmediate } from '../database/begin-immediate.ts'
 import { commitOrRollBack } from '../database/commit-or-roll-back.ts'
 import { inTransaction } from '../database/mysql-transaction.ts'
 import type { SqlDatabase, SqlDialect } from '../database/sql-database.ts'
+import { postgresStateOf } from '../error/postgres-state.ts'
 import { BookStatements } from './book-statements.ts'
 import type { ProjectionTables } from './projection-tables.ts'
 import { type RowStatement, RowStatements } from './row-statements.ts'
 import { SqlProjectionTransaction, sendTo } from './sql-projection-transaction.ts'
 
 type BuildId = Pick<ProjectionBuild, 'projection' | 'number'>
+
+/** A unique violation, a table, and an index that exists. */
+const createdByAnother: ReadonlySet<string | undefined> = new Set(['23505', '42P07', '42710'])
+
+/** On PostgreSQL IF NOT EXISTS fails if another connection creates the same at the same time: afterward it exists. */
+async function createOnce(connection: SqlConnection, text: string): Promise<void> {
+  try {
+    await connection.query(text, [])
+  } catch (error) {
+    if (!createdByAnother.has(postgresStateOf(error))) throw error
+    await connection.query(text, [])
+  }
+}
 
 /** Long enough for the batch of another process. */
 const sqliteWaitMs = 5_000
@@ -120,7 +134,7 @@ export class SqlProjectionStore implements ProjectionStore {
 
   async createTable(table: BuildTable): Promise<void> {
     await this.#database.connection(async (connection) => {
-      for (const text of this.#rowsOf(table).create(this.#tables)) await connection.query(text, [])
+      for (const text of this.#rowsOf(table).create(this.#tables)) await createOnce(connection, text)
     })
   }
 

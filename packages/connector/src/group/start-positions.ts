@@ -1,0 +1,46 @@
+import { type Admin, type Consumer, requireAllDone, type TopicPartition } from '@waybill/kafka'
+import type { StartOffsets } from '../api/binding.ts'
+
+/** The positions that are stored with the effects of the handler, from the opening of partitions to their assignment. */
+export class StartPositions {
+  readonly #stored: StartOffsets
+  readonly #admin: Pick<Admin, 'listOffsets'>
+  readonly #found = new Map<number, bigint>()
+
+  constructor(stored: StartOffsets, admin: Pick<Admin, 'listOffsets'>) {
+    this.#stored = stored
+    this.#admin = admin
+  }
+
+  /** Finds the positions of partitions of one topic. @throws any error of the option: the partitions wait, and it is retried */
+  async find(partitions: readonly TopicPartition[]): Promise<void> {
+    const stored = await this.#stored(partitions)
+    const offsets = new Map(stored.map(({ partition, offset }) => [partition, offset]))
+    // Nothing is stored, and the log may begin at a higher offset, which is no loss then.
+    const unread = partitions.filter(({ partition }) => offsets.get(partition) === 0n)
+    if (unread.length > 0)
+      for (const { partition, offset } of requireAllDone(
+        'Finding the first offsets',
+        await this.#admin.listOffsets(unread, 'EARLIEST'),
+      ))
+        offsets.set(partition, offset ?? 0n)
+    for (const { partition } of partitions) {
+      const offset = offsets.get(partition)
+      if (offset === undefined) this.#found.delete(partition)
+      else this.#found.set(partition, offset)
+    }
+  }
+
+  /**
+   * Moves the consumer back to the stored position. Returns the former position; undefined if it is not above the stored one.
+   *
+   * Never forward: a record before the stored position may still wait for the confirmation of its dead letter.
+   */
+  apply(consumer: Pick<Consumer, 'position' | 'seek'>, at: TopicPartition): bigint | undefined {
+    const [stored, position] = [this.#found.get(at.partition), consumer.position(at)]
+    this.#found.delete(at.partition)
+    if (stored === undefined || position === undefined || stored >= position) return undefined
+    consumer.seek(at, stored)
+    return position
+  }
+}
