@@ -153,7 +153,7 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/admin/src',
-    rooms: ['http', 'access', 'problem'],
+    rooms: ['operations', 'http', 'access', 'problem'],
   },
   {
     within: 'packages/sim/src',

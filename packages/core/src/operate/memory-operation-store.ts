@@ -109,7 +109,7 @@ class MemoryOperationStore implements OperationStore {
       takeovers: held.operation.takeovers + (isTakeover ? 1 : 0),
     }
     const { operation, intended, leaseVersion } = held
-    return { lease: { id: operation.id, owner, version: leaseVersion }, operation: shown(held), intended }
+    return { lease: { id: operation.id, owner, version: leaseVersion }, operation: shown(held), isTakeover, intended }
   }
 
   async renew(lease: OperationLease, leaseMs: number): Promise<OperationOrders | undefined> {

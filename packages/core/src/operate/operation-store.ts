@@ -32,6 +32,8 @@ export interface OperationLease {
 export interface TakenOperation {
   readonly lease: OperationLease
   readonly operation: StoredOperation
+  /** Whether the runner before disappeared, instead of releasing its lease. */
+  readonly isTakeover: boolean
   /** Batches that the runner before intended and did not settle: their records may have taken effect. */
   readonly intended: readonly LogRange[]
 }

@@ -280,6 +280,7 @@ export class SqlOperationStore implements OperationStore {
   async #takeOne(id: string, owner: string, leaseMs: number): Promise<TakenOperation | undefined> {
     let intended: readonly LogRange[] = []
     let version: bigint | undefined
+    let isTakeover = false
     const row = await this.#change(id, (found, now) => {
       const { operation, leaseVersion } = found
       const { state, leaseUntilMs, runner, takeovers } = operation
@@ -287,19 +288,20 @@ export class SqlOperationStore implements OperationStore {
       if (state !== 'RUNNING' || (leaseUntilMs !== undefined && leaseUntilMs > now)) return undefined
       ;({ intended } = found)
       version = leaseVersion + 1n
+      isTakeover = runner !== undefined
       return {
         operation: {
           ...operation,
           runner: owner,
           leaseUntilMs: now + leaseMs,
-          takeovers: takeovers + (runner === undefined ? 0 : 1),
+          takeovers: takeovers + (isTakeover ? 1 : 0),
         },
         leaseVersion: version,
       }
     })
     if (row === undefined || version === undefined) return undefined
     const operation = await this.get(id)
-    return operation === undefined ? undefined : { lease: { id, owner, version }, operation, intended }
+    return operation === undefined ? undefined : { lease: { id, owner, version }, operation, isTakeover, intended }
   }
 
   /** Applies a write of the lease's owner; undefined if the lease was taken. */

@@ -78,6 +78,7 @@ export function runPart({ describe, test }: OperationSuite): void {
       await scene.store.release(lease)
       const next = await scene.take('shop-2')
       assert.deepEqual([next.operation.runner, next.operation.takeovers, next.intended], ['shop-2', 0, []])
+      assert.equal(next.isTakeover, false)
     })
   })
 
@@ -87,7 +88,7 @@ export function runPart({ describe, test }: OperationSuite): void {
       const { lease } = await scene.take('shop-1', shortLeaseMs)
       await scene.store.intend(lease, batch)
       const next = await scene.takeOver()
-      assert.deepEqual([next.operation.takeovers, next.operation.runner], [1, 'shop-2'])
+      assert.deepEqual([next.operation.takeovers, next.operation.runner, next.isTakeover], [1, 'shop-2', true])
       assert.deepEqual(next.intended, batch)
     })
 

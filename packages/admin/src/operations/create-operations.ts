@@ -1,0 +1,289 @@
+import { hostname } from 'node:os'
+import type { Connector } from '@waybill/connector'
+import {
+  type AdministrationOptions,
+  createService,
+  createUlidGenerator,
+  type OperatorIdentity,
+  type Runtime,
+  type Service,
+} from '@waybill/core'
+import {
+  AuditedOperations,
+  administrationRule,
+  createMemoryOperationStore,
+  type OperationItem,
+  type OperationQuery,
+  type OperationStore,
+  type OperationType,
+  type OperationWish,
+  type Page,
+  type PageQuery,
+  runtimeRule,
+  type StoredOperation,
+} from '@waybill/core/internal'
+import {
+  boolean,
+  durationMs,
+  func,
+  hasMethods,
+  instance,
+  list,
+  mapOf,
+  optional,
+  resolveOptions,
+  text,
+} from '@waybill/core/option'
+import { createDeadLetterKind } from './dead-letter-kinds.ts'
+import type { Fingerprint } from './dead-letter-predicate.ts'
+import { UnknownOperationTypeError } from './operation-errors.ts'
+import type { OperationKind } from './operation-kind.ts'
+import { limitRules } from './operation-limits.ts'
+import type { OperationRequest } from './operation-request.ts'
+import { OperationRunner } from './operation-runner.ts'
+import { createOutboxKind, type OperatedOutbox } from './outbox-kinds.ts'
+import { OutcomeTally } from './outcome-tally.ts'
+import { createPurgeKind } from './purge-kind.ts'
+
+/** An action of an operator on an operation: a permission, and the name in the audit log. */
+export type OperationAction =
+  | 'CREATE_OPERATION'
+  | 'START_OPERATION'
+  | 'PAUSE_OPERATION'
+  | 'RESUME_OPERATION'
+  | 'CANCEL_OPERATION'
+  | 'CHANGE_OPERATION'
+
+/** Options of {@link createOperations}. */
+export interface OperationsOptions {
+  /** @defaultValue none: no operations on dead letters */
+  readonly connector?: Pick<Connector, 'admin'> | undefined
+  /** @defaultValue none: no operations on outboxes */
+  readonly outboxes?: Readonly<Record<string, OperatedOutbox>> | undefined
+  /** @defaultValue in memory: operations end with this process */
+  readonly store?: OperationStore | undefined
+  /** The name of this process. @defaultValue the host name */
+  readonly instance?: string | undefined
+  /** Further types of operations. @defaultValue none */
+  readonly kinds?: readonly OperationKind[] | undefined
+  /** Returns the failure group of a dead letter, for filters by group. @defaultValue none */
+  readonly fingerprint?: Fingerprint | undefined
+  /**
+   * Permissions and audit log for creating, starting, pausing, resuming, cancelling and changing operations. The effects
+   * of an operation are permitted and audited by the connector and the outbox.
+   * @defaultValue only the program itself; lines on standard error
+   */
+  readonly administration?: AdministrationOptions<OperationAction> | undefined
+  /** How long a silent runner keeps its operation. @defaultValue 30,000 */
+  readonly leaseMs?: number | undefined
+  /** How often this process looks for operations without a runner. @defaultValue 5,000 */
+  readonly pollMs?: number | undefined
+  /** @defaultValue the system's */
+  readonly runtime?: Runtime | undefined
+}
+
+/** Options of one operation. */
+export interface CreateOptions {
+  /** Plans only: the selection is frozen and counted, and waits a day for START. @defaultValue false */
+  readonly dryRun?: boolean | undefined
+  /** A second request of the same operator with this key is answered with the first operation. @defaultValue none */
+  readonly idempotencyKey?: string | undefined
+}
+
+/**
+ * Creates, runs and controls operations. Started, it also runs what another process created, and continues what a process
+ * that disappeared had begun. `stop` ends each run after its batch and leaves it to another process.
+ */
+export interface Operations extends Service {
+  readonly isDurable: boolean
+  /**
+   * Freezes a selection and runs it, or plans it.
+   * @throws OptionsError for a request that is wrong, and the errors of the connector and the outbox
+   */
+  create(request: OperationRequest, operator: OperatorIdentity, options?: CreateOptions): Promise<StoredOperation>
+  get(id: string): Promise<StoredOperation | undefined>
+  list(query: OperationQuery, page: PageQuery): Promise<Page<StoredOperation>>
+  items(id: string, outcome: OperationItem['outcome'] | undefined, page: PageQuery): Promise<Page<OperationItem>>
+  /**
+   * Starts, pauses, resumes or cancels. The runner follows between two batches.
+   * @returns undefined if there is no such operation
+   * @throws OperationStateError if the state does not allow it
+   */
+  wish(id: string, wish: OperationWish, operator: OperatorIdentity): Promise<StoredOperation | undefined>
+  /** Changes the records per second. @throws OperationStateError */
+  setRate(id: string, rate: number, operator: OperatorIdentity): Promise<StoredOperation | undefined>
+}
+
+const planExpiresInMs = 86_400_000
+
+const rules = {
+  connector: optional(instance<Pick<Connector, 'admin'>>('a connector', (value) => typeof value === 'object')),
+  outboxes: mapOf(
+    instance<OperatedOutbox>('an object with deadEvents', (value) => typeof value === 'object'),
+    {
+      default: {},
+      because: 'a program may consume only',
+    },
+  ),
+  store: optional(instance<OperationStore>('a store of operations', (value) => hasMethods(value, 'take'))),
+  instance: text({ default: hostname(), because: 'it names the process in answers' }),
+  kinds: list(
+    instance<OperationKind>('a type of operations', (value) => hasMethods(value, 'plan')),
+    {
+      default: [],
+      because: 'most programs need no others',
+    },
+  ),
+  fingerprint: optional(func<Fingerprint>()),
+  administration: administrationRule,
+  leaseMs: durationMs({ default: 30_000, min: 1_000, because: 'longer than a pause of the process' }),
+  pollMs: durationMs({ default: 5_000, min: 10, because: 'a takeover within seconds is soon enough' }),
+  runtime: runtimeRule,
+}
+
+const createRules = {
+  dryRun: boolean({ default: false, because: 'a request without it means what it says' }),
+  idempotencyKey: optional(text()),
+}
+
+/**
+ * Creates the operations of a process: replays, releases and purges of dead letters, replays and purges of DEAD events.
+ * @throws OptionsError with every violation
+ */
+export function createOperations(options: OperationsOptions): Operations {
+  const resolved = resolveOptions('createOperations', rules, options)
+  const { connector, outboxes, fingerprint, administration, instance: name, leaseMs, pollMs, runtime } = resolved
+  const store = resolved.store ?? createMemoryOperationStore({ runtime })
+  const kinds = kindsOf(connector, outboxes, fingerprint, runtime)
+  for (const kind of resolved.kinds) kinds.set(kind.type, kind)
+  const audited = new AuditedOperations<OperationAction>(
+    runtime,
+    store.isDurable ? 'FLEET' : 'INSTANCE',
+    administration,
+  )
+  const runner = new OperationRunner({ store, kinds, instance: name, runtime, leaseMs, pollMs })
+  const nextId = createUlidGenerator(runtime)
+  let tally: OutcomeTally | undefined
+  const service = createService({
+    name: 'operations',
+    runtime,
+    start: () => {
+      tally = new OutcomeTally(store, name, runtime)
+      runner.start()
+    },
+    stop: async () => {
+      await runner.stop()
+      await tally?.close()
+    },
+    running: () => runner.running,
+  })
+
+  const create = async (
+    { type, ...request }: OperationRequest,
+    operator: OperatorIdentity,
+    { dryRun, idempotencyKey }: { readonly dryRun: boolean; readonly idempotencyKey: string | undefined },
+  ): Promise<StoredOperation> => {
+    const kind = kinds.get(type)
+    if (kind === undefined) throw new UnknownOperationTypeError(type, [...kinds.keys()])
+    const planned = await kind.plan({ type, ...request }, operator, dryRun)
+    const { rate = limitRules.rate.fallback } = planned.request as { readonly rate?: number }
+    return store.create({
+      id: `op_${nextId()}`,
+      type,
+      target: planned.target,
+      state: dryRun ? 'PLANNED' : 'RUNNING',
+      by: operator.by,
+      reason: operator.reason,
+      request: planned.request,
+      plan: planned.plan,
+      rate: rate as number,
+      progress: { scanned: 0n, sent: 0n, refused: {}, mayBeRepeated: 0n, remaining: planned.ranges },
+      expiresInMs: planExpiresInMs,
+      idempotencyKey,
+    })
+  }
+
+  const changed = async (
+    operation: OperationAction,
+    id: string,
+    request: object,
+    operator: OperatorIdentity,
+    work: () => Promise<StoredOperation | undefined>,
+  ): Promise<StoredOperation | undefined> => {
+    const known = await store.get(id)
+    if (known === undefined) return undefined
+    const result = await audited.run(
+      { operation, target: known.target, request: { id, ...request }, operator },
+      work,
+      wishedOf,
+    )
+    runner.look()
+    return result
+  }
+
+  return {
+    isDurable: store.isDurable,
+    get state() {
+      return service.state
+    },
+    start: () => service.start(),
+    stop: (stopOptions) => service.stop(stopOptions),
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+    async create(request, operator, chosen = {}) {
+      const given = resolveOptions('create()', createRules, chosen)
+      const asked = {
+        operation: 'CREATE_OPERATION',
+        target: 'binding' in request ? request.binding : request.outbox,
+        request: auditable({ ...request, ...given }),
+        operator,
+      } as const
+      const created = await audited.run(
+        asked,
+        () => create(request, operator, given),
+        ({ id, state, plan }) => ({ id, state, plan }),
+      )
+      runner.look()
+      return created
+    },
+    get: (id) => store.get(id),
+    list: (query, page) => store.list(query, page),
+    items: (id, outcome, page) => store.items(id, outcome, page),
+    wish: (id, wish, operator) => changed(`${wish}_OPERATION`, id, {}, operator, () => store.wish(id, wish)),
+    async setRate(id, given, operator) {
+      const { rate } = resolveOptions('setRate()', { rate: limitRules.rate }, { rate: given })
+      return changed('CHANGE_OPERATION', id, { rate }, operator, () => store.setRate(id, rate))
+    },
+  }
+}
+
+function wishedOf(operation: StoredOperation | undefined): object {
+  return { state: operation?.state, wish: operation?.wish }
+}
+
+function kindsOf(
+  connector: Pick<Connector, 'admin'> | undefined,
+  outboxes: Readonly<Record<string, OperatedOutbox>>,
+  fingerprint: Fingerprint | undefined,
+  runtime: Runtime,
+): Map<OperationType, OperationKind> {
+  const kinds: OperationKind[] = []
+  if (connector !== undefined) {
+    for (const type of ['REPLAY', 'REPLAY_TO_TIER', 'RELEASE', 'EDIT_REPLAY'] as const)
+      kinds.push(createDeadLetterKind(type, { connector, fingerprint }))
+    kinds.push(createPurgeKind(connector))
+  }
+  if (Object.keys(outboxes).length > 0)
+    for (const type of ['OUTBOX_REPLAY', 'OUTBOX_PURGE'] as const)
+      kinds.push(createOutboxKind(type, outboxes, () => runtime.clock.now()))
+  return new Map(kinds.map((kind) => [kind.type, kind]))
+}
+
+/** An edited value is a payload, and does not belong in the audit log. */
+function auditable(request: object): object {
+  const { value, setHeaders, ...rest } = request as { readonly value?: Uint8Array | null; readonly setHeaders?: object }
+  return {
+    ...rest,
+    ...(value === undefined ? {} : { valueBytes: value?.length ?? null }),
+    ...(setHeaders === undefined ? {} : { setHeaders: Object.keys(setHeaders) }),
+  }
+}

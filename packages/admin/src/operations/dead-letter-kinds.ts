@@ -1,0 +1,187 @@
+/** Replays, replays to a tier, releases and edited replays of dead letters: one engine, four requests. */
+
+import { Buffer } from 'node:buffer'
+import type { Connector } from '@waybill/connector'
+import {
+  type DeadLetterEdit,
+  type DeadLetterReplay,
+  type RefusedDeadLetter,
+  type ReplayBatch,
+  rangesOf,
+  type SelectedReplayOptions,
+} from '@waybill/connector/internal'
+import type { OperatorIdentity } from '@waybill/core'
+import { type LogRange, type OperationType, rangeToJson, type StoredOperation } from '@waybill/core/internal'
+import { countSelection } from './count-selection.ts'
+import { type Fingerprint, type LetterFilter, predicateOf } from './dead-letter-predicate.ts'
+import type {
+  AppliedBatch,
+  OperationKind,
+  OperationSession,
+  PlannedOperation,
+  RefusedRecord,
+  RunBatch,
+} from './operation-kind.ts'
+import { readEditRequest, readReplayRequest, singleLimits } from './operation-request.ts'
+
+/** The collaborators of the kinds. */
+export interface DeadLetterKindDeps {
+  readonly connector: Pick<Connector, 'admin'>
+  readonly fingerprint?: Fingerprint | undefined
+}
+
+/** A frozen request, as it is stored. */
+interface FrozenReplay {
+  readonly binding: string
+  readonly filter?: LetterFilter
+  readonly to: SelectedReplayOptions['to']
+  readonly maxReplays?: number
+  /** The value is base64. */
+  readonly edit?: Omit<DeadLetterEdit, 'value'> & { readonly value?: string | null }
+}
+
+/** A request whose target may be that of its binding. */
+type AskedReplay = Omit<FrozenReplay, 'to'> & { readonly to: FrozenReplay['to'] | 'DEFAULT' }
+
+/** Creates a kind of operations on dead letters. */
+export function createDeadLetterKind(
+  type: Extract<OperationType, 'REPLAY' | 'REPLAY_TO_TIER' | 'RELEASE' | 'EDIT_REPLAY'>,
+  deps: DeadLetterKindDeps,
+): OperationKind {
+  const { connector, fingerprint } = deps
+  const open = (
+    frozen: FrozenReplay,
+    ranges: readonly LogRange[],
+    options: Pick<SelectedReplayOptions, 'operation' | 'dryRun'>,
+    operator: OperatorIdentity,
+  ): Promise<DeadLetterReplay> => {
+    const { binding, filter, maxReplays, edit } = frozen
+    const where = filter === undefined ? undefined : predicateOf(filter, fingerprint)
+    return connector.admin.openReplay(
+      binding,
+      { ranges, ...(where === undefined ? {} : { where }) },
+      {
+        to: frozen.to,
+        ...options,
+        ...(maxReplays === undefined ? {} : { maxReplays }),
+        ...(edit === undefined ? {} : { edit: thawed(edit) }),
+      },
+      operator,
+    )
+  }
+  return {
+    type,
+    isIdempotent: false,
+    isExclusive: true,
+    async plan(given, operator, isCounted): Promise<PlannedOperation> {
+      const { frozen: asked, limits, ranges: chosen } = type === 'EDIT_REPLAY' ? frozenEdit(given) : frozenReplay(given)
+      const { admin } = connector
+      const to = asked.to === 'DEFAULT' ? defaultTargetOf(connector, asked.binding) : asked.to
+      const frozen = { ...asked, to }
+      const { sinceMs } = frozen.filter ?? {}
+      const ranges =
+        chosen ??
+        (await admin.deadLetterRanges(frozen.binding, operator, sinceMs === undefined ? {} : { from: sinceMs }))
+      // Opened in any case: a request that cannot run must not become an operation.
+      await using replay = await open(frozen, ranges, { dryRun: true }, operator)
+      const counts = isCounted ? await countSelection(replay) : undefined
+      return {
+        target: targetOf(connector, frozen.binding),
+        request: { ...frozen, ...limits },
+        ranges,
+        plan: { targets: replay.targets, ranges: ranges.map(rangeToJson), ...counts },
+      }
+    },
+    async open({ id, request, progress }: StoredOperation, operator): Promise<OperationSession> {
+      const replay = await open(request as FrozenReplay, progress.remaining, { operation: id }, operator)
+      return new DeadLetterSession(replay)
+    },
+  }
+}
+
+class DeadLetterSession implements OperationSession {
+  readonly #replay: DeadLetterReplay
+  readonly #batches = new WeakMap<RunBatch, ReplayBatch>()
+
+  constructor(replay: DeadLetterReplay) {
+    this.#replay = replay
+  }
+
+  async next(maxCount: number): Promise<RunBatch | undefined> {
+    const read = await this.#replay.next(maxCount)
+    if (read === undefined) return undefined
+    const { scanned, selected, refused, remaining } = read
+    const batch = {
+      scanned,
+      count: selected.length,
+      intended: rangesOf(selected),
+      refused: refused.map(refusedRecord),
+      remaining,
+    }
+    this.#batches.set(batch, read)
+    return batch
+  }
+
+  async apply(batch: RunBatch): Promise<AppliedBatch> {
+    const { sent, refused, unsent, unknown, failure } = await this.#replay.send(this.#batches.get(batch) as ReplayBatch)
+    return {
+      sent: sent.length,
+      refused: refused.map(refusedRecord),
+      unsent: rangesOf(unsent),
+      unknown: rangesOf(unknown),
+      failure,
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#replay[Symbol.asyncDispose]()
+  }
+}
+
+function refusedRecord({ topic, partition, offset, reason }: RefusedDeadLetter): RefusedRecord {
+  return { reason, at: { topic, partition, offset } }
+}
+
+function frozenReplay(given: object): { frozen: AskedReplay; limits: object; ranges: readonly LogRange[] | undefined } {
+  const { type, binding, filter, positions, target, tier, maxReplays, ...limits } = readReplayRequest(given)
+  const to: AskedReplay['to'] =
+    type === 'RELEASE' ? 'RELEASE' : type === 'REPLAY' ? (target ?? 'DEFAULT') : { tier: tier as number }
+  const frozen = {
+    binding,
+    to,
+    ...(filter === undefined ? {} : { filter: present(filter) }),
+    ...(maxReplays === undefined ? {} : { maxReplays }),
+  }
+  return { frozen, limits, ranges: positions === undefined ? undefined : rangesOf(positions) }
+}
+
+function frozenEdit(given: object): ReturnType<typeof frozenReplay> {
+  const { binding, position, target, value, setHeaders, removeHeaders } = readEditRequest(given)
+  const edit = {
+    ...(value === undefined ? {} : { value: value === null ? null : Buffer.from(value).toString('base64') }),
+    ...(setHeaders === undefined ? {} : { setHeaders }),
+    ...(removeHeaders === undefined ? {} : { removeHeaders }),
+  }
+  return { frozen: { binding, to: target ?? 'DEFAULT', edit }, limits: singleLimits, ranges: rangesOf([position]) }
+}
+
+function thawed({ value, ...edit }: NonNullable<FrozenReplay['edit']>): DeadLetterEdit {
+  if (value === undefined) return edit
+  return { ...edit, value: value === null ? null : Buffer.from(value, 'base64') }
+}
+
+function present<T extends object>(given: T): T {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T
+}
+
+/** Returns the key of a binding. @throws BindingNotFoundError */
+export function targetOf({ admin }: Pick<Connector, 'admin'>, binding: string): string {
+  const { name, cluster } = admin.binding(binding)
+  return `${cluster}:${name}`
+}
+
+function defaultTargetOf({ admin }: Pick<Connector, 'admin'>, binding: string): 'ORIGINAL' | 'BINDING' {
+  const { options } = admin.binding(binding)
+  const dlt = (options as { readonly dlt?: { readonly replay?: { readonly target?: unknown } } }).dlt
+  return dlt?.replay?.target === 'BINDING' ? 'BINDING' : 'ORIGINAL'
+}
