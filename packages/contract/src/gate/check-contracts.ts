@@ -1,7 +1,7 @@
 import { compareSchemas } from '../compare/compare-schemas.ts'
 import { type ContractFile, contractPath } from '../file/contract-file.ts'
 import type { ContractWaiver } from '../file/waiver.ts'
-import type { CompatibilityMode } from '../policy/compatibility-mode.ts'
+import { type CompatibilityMode, directionsOf } from '../policy/compatibility-mode.ts'
 import { type ContractFinding, findingOf } from '../rule/finding.ts'
 import { canonicalText } from '../schema/json.ts'
 import { applyWaivers, type GateFinding, type StaleWaiver } from './gate-finding.ts'
@@ -94,22 +94,35 @@ function pairsOf(newer: ContractFile, current: readonly ContractFile[], against:
 }
 
 function compare({ older, newer, isLast }: Pair, options: CheckContractsOptions): GateFinding[] {
-  const { policy = 'FULL', strict = false, upcast = {} } = options
+  const { policy = 'FULL', strict = false } = options
   const isOneVersion = older.version === newer.version
   const place = { event: newer.event, file: contractPath(newer), against: older.version }
   if (isOneVersion && hasSameMeaning(older.schema, newer.schema)) return [{ ...libraryFinding(older, newer), ...place }]
-  const differences = compareSchemas(older.schema, newer.schema, {
-    mode: policy,
-    strict,
-    isSameVersion: isOneVersion,
-    format: 'ASSERTION',
-  })
+  const differences = differencesOf({ older, newer }, options)
   const edited = isOneVersion ? [editFinding(newer, differences.length === 0, options)] : []
   const isSoft = !isLast && !strict && !policy.endsWith('_TRANSITIVE')
-  const hasSteps = upcast[newer.event]?.includes(older.version) === true
   return [...edited, ...differences].map((finding): GateFinding => {
-    const isWarning = finding.severity === 'BREAKING' && (isSoft || (hasSteps && finding.direction === 'BACKWARD'))
+    const isWarning = isSoft && finding.severity === 'BREAKING'
     return { ...finding, ...(isWarning ? { severity: 'WARNING' } : {}), ...place }
+  })
+}
+
+/** Upcast steps help new readers only, so each direction is compared by itself where there are steps. */
+function differencesOf({ older, newer }: Omit<Pair, 'isLast'>, options: CheckContractsOptions): ContractFinding[] {
+  const { policy = 'FULL', strict = false, upcast = {} } = options
+  const compareIn = (mode: CompatibilityMode): readonly ContractFinding[] =>
+    compareSchemas(older.schema, newer.schema, {
+      mode,
+      strict,
+      isSameVersion: older.version === newer.version,
+      format: 'ASSERTION',
+    })
+  if (upcast[newer.event]?.includes(older.version) !== true) return [...compareIn(policy)]
+  return directionsOf(policy).flatMap((direction) => {
+    const found = compareIn(direction)
+    return direction === 'FORWARD'
+      ? found.filter((finding) => finding.direction !== 'BACKWARD')
+      : found.map((finding) => (finding.severity === 'BREAKING' ? { ...finding, severity: 'WARNING' } : finding))
   })
 }
 

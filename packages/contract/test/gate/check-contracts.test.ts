@@ -189,6 +189,19 @@ describe('S2-060 the gate', () => {
     expect(run('FORWARD', { OrderPlaced: [1] })).toBe(false)
   })
 
+  test('fails on a type that both directions refuse, although upcast steps repair one of them', () => {
+    const v2 = { ...v1, version: 2, schema: withProperty(v1, 'id', { type: 'integer' }) }
+    const options = { current: [v1, v2], against: [v1], upcast: { OrderPlaced: [1] } }
+    expect(check(options)).toMatchObject({
+      passes: false,
+      findings: [
+        { code: 'WB-C103', direction: 'BACKWARD', severity: 'WARNING' },
+        { code: 'WB-C103', direction: 'FORWARD', severity: 'BREAKING' },
+      ],
+    })
+    expect(check({ ...options, policy: 'BACKWARD' }).passes).toBe(true)
+  })
+
   test('accepts a waived finding until its last day, and fails on a waiver that covers nothing', () => {
     const entry = { code: 'WB-C205', event: 'OrderPlaced', until: today, reason: 'readers are rolled out' }
     const waivers = readWaivers('waivers.json', JSON.stringify([entry]))
