@@ -25,7 +25,13 @@ export class SchemaDrawer {
   }
 
   event(): JsonObject {
-    return this.#object(0)
+    const event = this.#object(0)
+    if (!this.#maybe(0.08)) return event
+    // A tree of events, such as a comment with its answers.
+    const node = this.#object(2)
+    const inner = { ...(node['properties'] as JsonObject), next: { $ref: '#/$defs/node' } }
+    const properties = { ...(event['properties'] as JsonObject), tree: { $ref: '#/$defs/node' } }
+    return { ...event, properties, $defs: { node: { ...node, properties: inner } } }
   }
 
   /** Returns a schema with one to three changes. */
@@ -65,6 +71,7 @@ export class SchemaDrawer {
       type: 'string',
       ...(this.#maybe(0.2) ? { minLength: Math.floor(this.#chance() * 4) } : {}),
       ...(this.#maybe(0.2) ? { maxLength: Math.floor(this.#chance() * 6) } : {}),
+      ...(this.#maybe(0.04) ? { format: this.#pick(['email', 'date', 'date-time', 'uuid', 'uri']) } : {}),
       ...(this.#maybe(0.25)
         ? { pattern: this.#pick(['^a', '^a+$', '^a*$', 'b', '^[a-z]{2,4}$', '^[ab]+$', '^(?:ab|b)*$']) }
         : {}),
@@ -137,7 +144,8 @@ export class SchemaDrawer {
   /** All schemas inside a schema. */
   #places(schema: Mutable): Mutable[] {
     const inner = Object.entries(schema).flatMap(([key, value]): Mutable[] => {
-      if (key === 'properties' || key === 'patternProperties') return Object.values(value as Record<string, Mutable>)
+      if (key === 'properties' || key === 'patternProperties' || key === '$defs')
+        return Object.values(value as Record<string, Mutable>)
       if (key === 'prefixItems' || key === 'anyOf' || key === 'oneOf' || key === 'allOf')
         return value as unknown as Mutable[]
       return ['items', 'additionalProperties', 'contains'].includes(key) && typeof value === 'object'
@@ -191,7 +199,17 @@ export class SchemaDrawer {
             delete place[key]
           },
         )
-    for (const key of ['pattern', 'multipleOf', 'uniqueItems', 'items', 'contains', 'prefixItems', 'dependentRequired'])
+    if (place['type'] === 'string') changes.push(() => void (place['format'] = this.#pick(['email', 'date', 'uuid'])))
+    for (const key of [
+      'pattern',
+      'format',
+      'multipleOf',
+      'uniqueItems',
+      'items',
+      'contains',
+      'prefixItems',
+      'dependentRequired',
+    ])
       if (place[key] !== undefined) changes.push(() => void delete place[key])
     this.#pick(changes)()
     if (Array.isArray(place['enum']) && place['enum'].length === 0) place['enum'] = ['a']
