@@ -34,7 +34,28 @@ function normalize(schema: JsonValue): JsonValue {
     if (lists.has(key) && Array.isArray(value)) return [key, (value as readonly JsonValue[]).map(normalize)]
     return singles.has(key) ? [key, normalize(value)] : [key, value]
   })
-  return withSortedLists(withTypeList(Object.fromEntries(members)))
+  return withSortedLists(withTypeList(withListedValues(Object.fromEntries(members))))
+}
+
+/** A union of constants is a list of values: libraries without enumerations write it so. */
+function withListedValues(schema: JsonObject): JsonObject {
+  const { anyOf, ...others } = schema
+  if (!Array.isArray(anyOf) || anyOf.length < 2 || ['type', 'enum', 'const'].some((key) => key in others)) return schema
+  const branches = (anyOf as readonly JsonValue[]).filter(isConstant)
+  const [{ type } = { type: undefined }] = branches
+  if (branches.length < anyOf.length || branches.some((branch) => branch.type !== type)) return schema
+  return { ...others, ...(type === undefined ? {} : { type }), enum: branches.map((branch) => branch.const) }
+}
+
+interface Constant {
+  readonly const: JsonValue
+  readonly type?: JsonValue
+}
+
+function isConstant(branch: JsonValue): branch is JsonObject & Constant {
+  return (
+    isJsonObject(branch) && 'const' in branch && Object.keys(branch).every((key) => key === 'const' || key === 'type')
+  )
 }
 
 /** A union of types alone is a list of types, and a nullable type has null in its list. */
