@@ -10,9 +10,11 @@ import { waiverFile } from '../report/report-entry.ts'
 import { type ReportFormat, reportText } from '../report/report-text.ts'
 import { type ContractFolder, readBase, readContractFolder, readForkPaths } from '../repository/contract-folder.ts'
 import { folderInRepository } from '../repository/git-base.ts'
-import { contractsOfCatalogs, loadCatalogs } from '../repository/load-catalogs.ts'
+import { contractsOfCatalogs, type LoadedCatalog, loadCatalogs } from '../repository/load-catalogs.ts'
+import { checkExported } from '../trial/check-exported.ts'
 import { type Command, type CommandContext, type ExitCode, type GivenOptions, wrongUse } from './command.ts'
 import { checkOptions, defaultFolder, sharedOptions } from './contract-options.ts'
+import { runConsumers } from './run-consumers.ts'
 
 /** Compares the contracts of the working folder with those of a base. */
 export const checkCommand: Command = {
@@ -21,6 +23,7 @@ export const checkCommand: Command = {
   examples: [
     'waybill-contract check --against git:origin/main',
     'waybill-contract check --against git:origin/main --catalog src/events.ts --policy FULL --format github --strict',
+    'waybill-contract check --against git:origin/main --catalog src/events.ts --consumers src/consumers.ts',
   ],
   options: { ...checkOptions, ...sharedOptions },
   run: check,
@@ -42,13 +45,23 @@ async function check({ texts, lists, flags, words }: GivenOptions, context: Comm
     throw new StateError(`Neither ${folder} nor ${against} has contract files.`, {
       hint: 'Name the folder with --folder, or write the files with `waybill-contract write`.',
     })
+  const released = await releasedBefore(base, files, context, against, folder)
+  const exported = await Promise.all((loaded ?? []).map(({ catalog }) => checkExported(catalog)))
+  const crossed = await runConsumers(context, {
+    current: written.contracts,
+    against: released,
+    base: against,
+    catalogs: loaded ?? [],
+    paths: lists['consumers'] ?? [],
+  })
   const report = checkContracts({
     current: written.contracts,
-    against: await releasedBefore(base, files, cwd, against, folder),
+    against: released,
+    upcast: stepsOf(loaded ?? []),
     policy: policy as CompatibilityMode | undefined,
     strict: flags.has('strict'),
     waivers: await waiversOf(cwd, folder, waivers),
-    others: written.findings,
+    others: [...written.findings, ...exported.flat(), ...crossed],
     today,
   })
   if (base.contracts.length === 0) context.err(`${against} has no contracts in ${folder}: nothing to compare with.\n`)
@@ -57,17 +70,30 @@ async function check({ texts, lists, flags, words }: GivenOptions, context: Comm
   return report.passes ? 0 : 3
 }
 
+/** Returns the versions of each event from which upcast steps lead to the newest one. */
+function stepsOf(loaded: readonly LoadedCatalog[]): Readonly<Record<string, readonly number[]>> {
+  const steps = loaded.flatMap(({ catalog }) =>
+    Object.entries(catalog.definitions).map(([event, { upcasters = {} }]): [string, number[]] => [
+      event,
+      Object.keys(upcasters).map(Number),
+    ]),
+  )
+  return Object.fromEntries(steps)
+}
+
 /** A contract that the base got after HEAD left it is not here yet, and was not removed. */
 async function releasedBefore(
   base: ContractFolder,
   files: ContractFolder,
-  cwd: string,
+  { cwd, err }: CommandContext,
   against: string,
   folder: string,
 ): Promise<ContractFolder['contracts']> {
   const isHere = new Set(files.texts.keys())
   if (base.contracts.every((contract) => isHere.has(contractPath(contract)))) return base.contracts
   const fork = await readForkPaths(cwd, against, folder)
+  if (fork === undefined && against.startsWith('git:'))
+    err(`git cannot tell where HEAD left ${against}: contracts that it got since then count as removed here.\n`)
   return base.contracts.filter((contract) => {
     const path = contractPath(contract)
     return fork === undefined || fork.has(path) || isHere.has(path)

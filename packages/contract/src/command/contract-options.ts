@@ -13,8 +13,10 @@ export const sharedOptions: Readonly<Record<'catalog' | 'folder' | 'help', Comma
   help: { type: 'boolean', about: 'prints this text' },
 }
 
+type CheckOption = 'against' | 'policy' | 'format' | 'strict' | 'waivers' | 'consumers'
+
 /** Options of checks. */
-export const checkOptions: Readonly<Record<'against' | 'policy' | 'format' | 'strict' | 'waivers', CommandOption>> = {
+export const checkOptions: Readonly<Record<CheckOption, CommandOption>> = {
   against: {
     type: 'string',
     takes: 'BASE',
@@ -31,6 +33,12 @@ export const checkOptions: Readonly<Record<'against' | 'policy' | 'format' | 'st
     takes: 'FORMAT',
     oneOf: ['text', 'json', 'github', 'sarif', 'junit'],
     about: 'text, json, github, sarif, junit (text)',
+  },
+  consumers: {
+    type: 'string',
+    multiple: true,
+    takes: 'FILE',
+    about: 'a module that exports consumers or catalogs, to run with generated events; may be repeated',
   },
   strict: { type: 'boolean', about: 'fails on warnings, and on what cannot be told' },
   waivers: { type: 'string', takes: 'FILE', about: 'the file of waivers (waivers.json in the folder)' },

@@ -4,9 +4,10 @@ import { checkCommand } from './check-command.ts'
 import { type Command, type CommandContext, type ExitCode, wrongUse } from './command.ts'
 import { explainCommand } from './explain-command.ts'
 import { parseOptions } from './parse-options.ts'
+import { waitingCommand } from './waiting-command.ts'
 import { writeCommand } from './write-command.ts'
 
-const commands: readonly Command[] = [checkCommand, writeCommand, explainCommand]
+const commands: readonly Command[] = [checkCommand, writeCommand, waitingCommand, explainCommand]
 
 /** Runs a command line and returns its exit code. Never rejects. */
 export async function runCommand(args: readonly string[], context: CommandContext): Promise<ExitCode> {

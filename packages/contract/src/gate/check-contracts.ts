@@ -25,7 +25,7 @@ export interface CheckContractsOptions {
   readonly strict?: boolean | undefined
   /**
    * Versions of each event from which upcast steps lead to the current one: new readers of such events are given the upcast
-   * payload, so what they would refuse is a warning, with `strict` too. {@link crossCheck} tries the steps.
+   * payload, so what they would refuse is a warning, with `strict` too. `crossCheck` tries the steps.
    */
   readonly upcast?: Readonly<Record<string, readonly number[]>> | undefined
   /** Findings of other checks, to be judged together with these. */
@@ -58,7 +58,10 @@ export function checkContracts(options: CheckContractsOptions): ContractReport {
     ...pairs.flatMap((pair) => compare(pair, options)),
     ...current.flatMap((contract) => movesOf(contract, options)),
     ...against.flatMap((contract) => removalsOf(contract, options)),
-    ...others,
+    ...others.map(
+      (finding): GateFinding =>
+        options.strict === true && finding.severity === 'WARNING' ? { ...finding, severity: 'BREAKING' } : finding,
+    ),
   ]
   const { findings, staleWaivers } = applyWaivers(withoutRepeats(found), waivers, today)
   const passes = findings.every(({ severity, waived }) => severity !== 'BREAKING' || waived !== undefined)

@@ -13,8 +13,27 @@ export async function resolveCommit(cwd: string, revision: string): Promise<stri
   } catch (cause) {
     throw new StateError(`git does not have the revision ${revision}.`, {
       cause,
-      hint: 'Fetch it first: `git fetch origin main`; in GitHub Actions, check out with fetch-depth: 0.',
+      hint: await fetchHint(cwd, revision),
     })
+  }
+}
+
+/** Returns how to get a revision that is missing. A shallow clone has one commit of one branch. */
+async function fetchHint(cwd: string, revision: string): Promise<string> {
+  if (await isShallow(cwd))
+    return `This is a shallow clone. In GitHub Actions, check out with fetch-depth: 0; elsewhere, run \`git fetch --unshallow\`.`
+  const branch = /^origin\/(.+)$/.exec(revision)?.[1]
+  if (branch === undefined)
+    return 'Name a branch, tag or commit that this clone has; `git fetch` gets those of a remote.'
+  return `Fetch it first: \`git fetch origin ${branch}:refs/remotes/origin/${branch}\`.`
+}
+
+/** Tells whether a clone has only a part of the history. */
+export async function isShallow(cwd: string): Promise<boolean> {
+  try {
+    return (await runGit(cwd, ['rev-parse', '--is-shallow-repository'])).toString('utf8').trim() === 'true'
+  } catch {
+    return false // Without a repository nothing is shallow; what needs one says so itself.
   }
 }
 

@@ -53,7 +53,7 @@ export function contractsOfCatalogs(cwd: string, catalogs: readonly LoadedCatalo
 }
 
 /** Modules load more than one copy of a package, so the catalog is known by its form. */
-function isCatalog(value: unknown): value is EventCatalog<Schemas> {
+export function isCatalog(value: unknown): value is EventCatalog<Schemas> {
   const { definitions, wireFormat } = (value ?? {}) as Partial<EventCatalog<Schemas>>
   return typeof value === 'object' && typeof definitions === 'object' && typeof wireFormat?.decode === 'function'
 }

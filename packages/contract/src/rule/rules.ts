@@ -38,6 +38,8 @@ export type RuleName =
   | 'oldEventRefused'
   | 'upcastFails'
   | 'notTried'
+  | 'waitingRefused'
+  | 'waitingNotTold'
 
 /** All rules, by name; the reference page is made from them. */
 export const contractRules: Readonly<Record<RuleName, ContractRule>> = {
@@ -322,5 +324,26 @@ export const contractRules: Readonly<Record<RuleName, ContractRule>> = {
       'about the consumers of this event.',
     example: { before: 'z.string().refine(isIban)', after: '' },
     remedy: 'Export `samples` for the event beside the catalog, or correct the error in the message.',
+  },
+  waitingRefused: {
+    code: 'WB-C601',
+    title: 'the catalog cannot read waiting records',
+    explanation:
+      'Records of the event wait in retry topics, dead letters or an outbox. The new catalog refuses them, so each becomes a dead ' +
+      'letter, or stays one.',
+    example: {
+      before: 'inventory: 12 records of OrderPlaced version 1',
+      after: 'catalog: OrderPlaced version 2, no step from 1',
+    },
+    remedy: 'Add an upcast step from the version, or keep the event, until the last of these records is gone.',
+  },
+  waitingNotTold: {
+    code: 'WB-C602',
+    title: 'it cannot be told whether waiting records can be read',
+    explanation:
+      'The contract file of their version is missing, the version is newer than the catalog, the inventory is incomplete, or ' +
+      'no proof was found.',
+    example: { before: 'inventory: 3 records of OrderPlaced version 4', after: 'catalog: OrderPlaced version 3' },
+    remedy: 'Restore the contract file, or count the waiting records again and read them to their end.',
   },
 }

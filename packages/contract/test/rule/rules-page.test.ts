@@ -13,6 +13,7 @@ const groups = [
   { title: 'Valid, and still a mistake', codes: /^WB-C3/ },
   { title: 'Not decidable', codes: /^WB-C4/ },
   { title: 'Consumers that were run', codes: /^WB-C5/ },
+  { title: 'Records that wait', codes: /^WB-C6/ },
 ]
 
 function renderRules(): string {
@@ -24,8 +25,8 @@ function renderRules(): string {
     'scripts match them. `npx waybill-contract explain CODE` prints a rule. This page is made from the rules by',
     `${code(madeBy)}.`,
     '',
-    'BREAKING findings fail the check: those of the policy (`WB-C101` to `WB-C103`), failed runs of consumers, and differences',
-    'between catalog and files. Other findings are warnings, and BREAKING with `--strict`.',
+    'BREAKING findings fail the check: those of the policy (`WB-C101` to `WB-C103`), failed runs of consumers, waiting records that are',
+    'refused, and differences between catalog and files. Other findings are warnings, and BREAKING with `--strict`.',
     ...groups.flatMap(({ title, codes }) => [
       '',
       `## ${title}`,

@@ -1,8 +1,8 @@
 import { type ContractFinding, compareSchemas, contractRules } from '@waybill/contract'
+import { ValueDrawer } from '../../src/sample/value-drawer.ts'
 import type { JsonValue } from '../../src/schema/json.ts'
 import { readSchema } from '../../src/schema/read-schema.ts'
 import { createEvaluator } from '../../src/validate/evaluate.ts'
-import { ValueDrawer } from './draw-value.ts'
 import { closed, judgeOf } from './judge.ts'
 import { SchemaDrawer, seeded } from './random-schema.ts'
 
@@ -154,7 +154,7 @@ class Trial {
     const evaluate = createEvaluator({ assertsFormat: true })
     const { root: writes } = readSchema(closed(this.#writer as JsonValue))
     const [near, far] = [readSchema(this.#writer).root, readSchema(this.#reader).root]
-    const values = new ValueDrawer(this.#chance)
+    const values = new ValueDrawer(this.#chance, { stray: true })
     let written = 0
     for (let tried = 0; written < events && tried < 3 * events; tried += 1) {
       const value = values.draw(tried % 3 === 0 ? [near, far] : [near])

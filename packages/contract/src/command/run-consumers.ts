@@ -1,0 +1,71 @@
+import { describeThrown } from '@waybill/core'
+import { type ContractFile, contractPath } from '../file/contract-file.ts'
+import type { GateFinding } from '../gate/gate-finding.ts'
+import { checkOutBase } from '../repository/base-code.ts'
+import type { LoadedCatalog } from '../repository/load-catalogs.ts'
+import { existingOf, type LoadedConsumers, loadConsumers } from '../repository/load-consumers.ts'
+import type { ContractConsumer } from '../trial/contract-consumer.ts'
+import { baseNotLoaded, crossCheck } from '../trial/cross-check.ts'
+import type { CommandContext } from './command.ts'
+
+/** The contracts of both sides, the base, and the modules to load. */
+export interface RunConsumersOptions {
+  readonly current: readonly ContractFile[]
+  readonly against: readonly ContractFile[]
+  readonly base: string
+  readonly catalogs: readonly LoadedCatalog[]
+  readonly paths: readonly string[]
+}
+
+const none: LoadedConsumers = { consumers: [], samples: {} }
+
+/**
+ * Runs the consumers of modules with generated events, and those of the base beside them. Upcast steps of the catalogs are tried
+ * in any case, since the check relies on them.
+ */
+export async function runConsumers(
+  context: CommandContext,
+  options: RunConsumersOptions,
+): Promise<readonly GateFinding[]> {
+  const { current, against, base, catalogs, paths } = options
+  const { consumers, samples } = paths.length === 0 ? none : await loadConsumers(context.cwd, paths)
+  const steps = catalogs.flatMap(stepsOf).filter(({ name }) => consumers.every((other) => other.name !== name))
+  if (consumers.length + steps.length === 0) return []
+  await using code = paths.length > 0 && base.startsWith('git:') ? await checkOutBase(context.cwd, base) : null
+  const existing = code === null ? none : await loadExisting(context, base, code.cwd, paths)
+  if (code === null && paths.length > 0)
+    context.err(`${base} is a folder of contracts: consumers of the base were not run.\n`)
+  const { findings, tried } = await crossCheck({
+    current,
+    against,
+    consumers: [...consumers, ...steps],
+    existing: typeof existing === 'string' ? [] : existing.consumers,
+    samples,
+  })
+  context.err(`${tried} generated events were given to consumers\n`)
+  if (typeof existing !== 'string') return findings
+  const changed = current.filter((contract) => !against.some((each) => contractPath(each) === contractPath(contract)))
+  return [...findings, ...changed.map((contract) => baseNotLoaded(contract, existing))]
+}
+
+function stepsOf({ path, exportName, catalog }: LoadedCatalog): readonly ContractConsumer[] {
+  const hasSteps = Object.values(catalog.definitions).some(({ upcasters }) => upcasters !== undefined)
+  return hasSteps ? [{ name: `${path} ${exportName}`, events: catalog }] : []
+}
+
+/** Returns the consumers of the base, or the reason why its code does not load. */
+async function loadExisting(
+  { err }: CommandContext,
+  base: string,
+  cwd: string,
+  paths: readonly string[],
+): Promise<LoadedConsumers | string> {
+  const existing = existingOf(cwd, paths)
+  for (const path of paths)
+    if (!existing.includes(path)) err(`${base} does not have ${path}: it has no consumers there to run.\n`)
+  try {
+    return existing.length === 0 ? none : await loadConsumers(cwd, existing)
+  } catch (error) {
+    return describeThrown(error)
+  }
+}
