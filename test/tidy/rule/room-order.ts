@@ -34,6 +34,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'breaker',
       'failure',
       'lifecycle',
+      'backpressure',
       'event',
       'event/wire',
       'catalog',

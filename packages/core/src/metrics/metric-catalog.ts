@@ -173,6 +173,8 @@ const outbox: readonly Row[] = [
 ]
 
 const telemetry: readonly Row[] = [
+  ['backpressure.level', 'gauge', '1', [], 'Pressure on the service: 0 NORMAL, 1 ELEVATED, 2 CRITICAL'],
+  ['backpressure.input', 'gauge', '1', ['input'], 'Last value of an input of backpressure'],
   ['waybill.metrics.refused', 'counter', '{measurement}', [], 'Measurements of series beyond the bound of the store'],
 ]
 
