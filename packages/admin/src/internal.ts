@@ -1,9 +1,10 @@
 /** Entry for the packages of this repository and their tests. Not part of the API: it may change in any release. */
 
-export { Grants } from './access/access.ts'
-export { isLocalRequest } from './access/loopback.ts'
+export { type AdminGrant, Grants } from './access/access.ts'
 export { allPermissions } from './access/permission.ts'
-export { accepts, mediaTypeOf } from './http/media-type.ts'
+export type { RequestBody } from './http/admin-request.ts'
+export type { FastifyAdminPlugin, FastifyAnswer, FastifyCall, FastifyHost } from './mount/fastify-plugin.ts'
+export type { FetchOptions, HonoContext } from './mount/fetch-handler.ts'
 export type { CreateOptions, OperationAction } from './operations/create-operations.ts'
 export type { Fingerprint, LetterFilter } from './operations/dead-letter-predicate.ts'
 export { predicateOf } from './operations/dead-letter-predicate.ts'
@@ -25,4 +26,7 @@ export type {
   ReplayRequest,
 } from './operations/operation-request.ts'
 export type { OperatedDeadEvents, OperatedOutbox } from './operations/outbox-kinds.ts'
-export { type Problem, problemOf, problemResponse } from './problem/problem.ts'
+export type { Problem } from './problem/problem.ts'
+export type { JsonSchema } from './schema/schema.ts'
+export type { OpenApiDocument } from './server/openapi-document.ts'
+export type { DeadEventRow, DeadEventSelection, OutboxRows } from './service/admin-outbox.ts'

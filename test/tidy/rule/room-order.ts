@@ -157,7 +157,21 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/admin/src',
-    rooms: ['operations', 'http', 'access', 'problem'],
+    rooms: [
+      'operations',
+      'http',
+      'access',
+      'problem',
+      'json',
+      'schema',
+      'route',
+      'limit',
+      'service',
+      'resource',
+      'stream',
+      'server',
+      'mount',
+    ],
   },
   {
     within: 'packages/sim/src',

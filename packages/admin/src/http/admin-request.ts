@@ -9,5 +9,8 @@ export interface AdminRequest {
   readonly remoteAddress: string
 }
 
-/** The body of a request: read when a route needs it, and only up to its limit. */
-export type RequestBody = AsyncIterable<Uint8Array> | undefined
+/**
+ * The body of a request: read when a route needs it, and only up to its limit. CONSUMED: a body parser of the host has read
+ * it.
+ */
+export type RequestBody = AsyncIterable<Uint8Array> | 'CONSUMED' | undefined

@@ -7,7 +7,7 @@ const nothingChanged = 'Nothing was changed.'
 export type ProblemDetails = Readonly<Record<string, unknown>>
 
 /** The statuses of a request that the server does not understand. */
-export type BadRequestStatus = 400 | 405 | 406 | 413 | 415 | 428 | 431
+export type BadRequestStatus = 400 | 403 | 405 | 406 | 413 | 414 | 415 | 431
 
 /** The request is not one that the API understands. */
 export class AdminRequestError extends WaybillError {

@@ -47,6 +47,7 @@ const statusByKafkaKind: Readonly<Record<string, number>> = {
 export function statusOf(error: WaybillError): number | undefined {
   const own: unknown = 'status' in error ? error.status : undefined
   if (typeof own === 'number' && error.code.startsWith('WAYBILL_ADMIN_')) return own
+  if (error.code === 'WAYBILL_OPTIONS_INVALID' && 'isContent' in error) return 422
   if (error.code === 'WAYBILL_KAFKA_PARTIAL_FAILURE' && isOnlyMembers(error)) return 409
   if (error.code === 'WAYBILL_KAFKA') return statusByKafkaKind['kind' in error ? String(error.kind) : ''] ?? 502
   return Object.hasOwn(statusByCode, error.code) ? statusByCode[error.code] : undefined
@@ -72,6 +73,7 @@ export const titles: Readonly<Record<number, string>> = {
   409: 'The current state does not allow this',
   410: 'Deleted',
   413: 'The request is too large',
+  414: 'The URL is too long',
   415: 'The media type is not supported',
   422: 'The content is invalid',
   428: 'A reason is required',

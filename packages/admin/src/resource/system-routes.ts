@@ -1,0 +1,151 @@
+import type { ThresholdReport } from '@waybill/connector'
+import { type Route, route } from '../route/route.ts'
+import { list, mapOf, object } from '../schema/composite-schemas.ts'
+import { named, nullable, optional, type Schema } from '../schema/schema.ts'
+import { anyJson, boolean, openWord } from '../schema/value-schemas.ts'
+import type { AdminServices } from '../service/admin-services.ts'
+import { words } from './answer-schemas.ts'
+import { prometheusText } from './prometheus-text.ts'
+
+const probeSchema: Schema = named('Probe', object({ status: openWord(['UP', 'DOWN']), reasons: list(words) }))
+
+const healthSchema: Schema = named(
+  'Health',
+  object({
+    status: openWord(['UP', 'DEGRADED', 'DOWN']),
+    reasons: list(words),
+    remarks: list(words),
+    scope: openWord(['INSTANCE', 'FLEET']),
+    thresholds: nullable(mapOf(anyJson)),
+  }),
+)
+
+const meSchema: Schema = named(
+  'Me',
+  object({
+    by: words,
+    roles: list(words),
+    permissions: mapOf(anyJson),
+    scope: openWord(['INSTANCE', 'FLEET']),
+    editing: boolean,
+    durable: boolean,
+    deadLetters: openWord(['INDEX', 'MEMORY']),
+    auditReadable: boolean,
+    requireReason: openWord(['ALWAYS', 'DESTRUCTIVE', 'NEVER']),
+    hasIdentity: boolean,
+    projections: optional(boolean),
+  }),
+)
+
+/** Routes about the server itself: probes, metrics, health, and the operator who asks. */
+export function systemRoutes(services: AdminServices): readonly Route[] {
+  const { connector, options } = services
+  const tag = 'System'
+  const probe = (id: string, path: string, summary: string, isUp: () => boolean): Route =>
+    route({
+      id,
+      method: 'GET',
+      path,
+      tag,
+      summary,
+      access: 'PUBLIC',
+      answer: probeSchema,
+      // Reasons name topics and bindings, and a probe has no identity: see /eventbus/health.
+      run: () =>
+        isUp() ? { body: { status: 'UP', reasons: [] } } : { status: 503, body: { status: 'DOWN', reasons: [] } },
+    })
+  return [
+    probe('getLiveness', '/livez', 'Says whether only a restart can help', () => connector?.live() ?? true),
+    probe(
+      'getReadiness',
+      '/readyz',
+      'Says whether the connector runs and is not DOWN',
+      () => connector?.ready() ?? true,
+    ),
+    probe('getStartup', '/startupz', 'Says whether the connector has started', () => connector?.startup() ?? true),
+    route({
+      id: 'getMetrics',
+      method: 'GET',
+      path: '/metrics',
+      tag,
+      summary: 'Returns all metrics as Prometheus text',
+      access: options.publicMetrics ? 'PUBLIC' : { permission: 'bindings:read', of: 'ALL' },
+      produces: 'text/plain; version=0.0.4; charset=utf-8',
+      run: () => ({ raw: prometheusText(options.metrics?.read() ?? []) }),
+    }),
+    route({
+      id: 'getHealth',
+      method: 'GET',
+      path: '/eventbus/health',
+      tag,
+      summary: 'Shows the health of this process with its reasons',
+      access: { permission: 'bindings:read', of: 'ALL' },
+      answer: healthSchema,
+      run() {
+        const { status, reasons, remarks } = connector?.health() ?? { status: 'UP', reasons: [], remarks: [] }
+        return {
+          body: { status, reasons, remarks, scope: 'INSTANCE', thresholds: thresholdsOf(options.thresholds?.report()) },
+        }
+      },
+    }),
+    route({
+      id: 'getMe',
+      method: 'GET',
+      path: '/eventbus/me',
+      tag,
+      summary: 'Shows who asks, and what they may do',
+      access: 'IDENTIFIED',
+      answer: meSchema,
+      run: ({ identity, grants }) => ({
+        body: {
+          by: identity.by,
+          roles: identity.roles ?? [],
+          permissions: grants.toJSON(),
+          scope: connector?.admin.scope ?? 'INSTANCE',
+          editing: options.editing !== false,
+          durable: services.operations.isDurable,
+          deadLetters: options.deadLetters?.mode ?? 'MEMORY',
+          auditReadable: options.auditLog?.query !== undefined,
+          requireReason: options.requireReason,
+          hasIdentity: options.identify !== undefined,
+        },
+      }),
+    }),
+    route({
+      id: 'listInstances',
+      method: 'GET',
+      path: '/eventbus/instances',
+      tag,
+      summary: 'Lists the processes that the control of the connector knows',
+      access: { permission: 'bindings:read', of: 'ALL' },
+      answer: object({ items: list(anyJson), scope: openWord(['INSTANCE', 'FLEET']) }),
+      async run() {
+        const statuses = (await connector?.admin.statuses()) ?? []
+        const byInstance = Map.groupBy(statuses, ({ instance }) => instance)
+        const items = [...byInstance].map(([instance, all]) => ({
+          instance,
+          bindings: all.map(({ target, state, pausedBy }) => ({
+            cluster: target.cluster,
+            binding: target.binding,
+            state,
+            pausedBy,
+          })),
+        }))
+        return { body: { items, scope: connector?.admin.scope ?? 'INSTANCE' } }
+      },
+    }),
+  ]
+}
+
+function thresholdsOf(report: ThresholdReport | undefined): object | null {
+  if (report === undefined) return null
+  const readings = report.readings.map(({ figure, subject, value, status, threshold, runbook }) => ({
+    figure,
+    subject,
+    value,
+    status,
+    threshold,
+    runbook,
+  }))
+  return { status: report.status, readings }
+}
