@@ -8,9 +8,20 @@ ajvFormats.default(ajv)
 
 /** Returns a validator that has nothing to do with ours. */
 export function judgeOf(schema: object | boolean): (value: unknown) => boolean {
-  const validate = ajv.compile(structuredClone(schema) as JsonObject)
+  const validate = ajv.compile(withContainsApart(schema as JsonValue) as JsonObject)
   ajv.removeSchema()
   return (value) => validate(value)
+}
+
+/** Ajv 8.20 skips `contains` for an empty array if `prefixItems` is beside it. Apart from it the meaning is the same. */
+function withContainsApart(schema: JsonValue): JsonValue {
+  if (Array.isArray(schema)) return (schema as readonly JsonValue[]).map(withContainsApart)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const entries = Object.entries(schema as JsonObject)
+  const members = Object.fromEntries(entries.map(([key, inner]) => [key, withContainsApart(inner)]))
+  const { contains, allOf = [], ...others } = members
+  if (contains === undefined || others['prefixItems'] === undefined) return members
+  return { ...others, allOf: [...(allOf as readonly JsonValue[]), { contains }] }
 }
 
 /** Returns a schema that also refuses members which it does not declare, as writers do; everything else stays. */
