@@ -3,10 +3,16 @@ import { ArgumentError, OperationForbiddenError, OptionsError } from '@waybill/c
 import { KafkaError } from '@waybill/kafka'
 import { isMissing } from '@waybill/kafka/internal'
 
-/** Returns whether a failure ends an operation: no wait can help. */
-export function isPermanent(error: unknown): boolean {
+/** A topic is missing on a broker that has just started, too: only after this many failures it is gone. */
+const missingFailures = 10
+
+/**
+ * Returns whether a failure ends an operation: no wait can help.
+ * @param failures - in a row, without progress
+ */
+export function isPermanent(error: unknown, failures: number): boolean {
   if (error instanceof ConnectorClosedError) return false // This process stops; another one continues.
-  if (error instanceof KafkaError) return isMissing(error)
+  if (error instanceof KafkaError) return isMissing(error) && failures >= missingFailures
   return [BindingNotFoundError, ArgumentError, OptionsError, OperationForbiddenError].some(
     (one) => error instanceof one,
   )

@@ -106,8 +106,8 @@ class OperationRun {
           return await this.#runSession()
         } catch (error) {
           if (error === runOver) throw error
-          if (isPermanent(error)) return await this.#finish({ state: 'FAILED', error: textOf(error) })
           failures = this.#progress === before ? failures + 1 : 1
+          if (isPermanent(error, failures)) return await this.#finish({ state: 'FAILED', error: textOf(error) })
           await this.#setTrouble(textOf(error))
           await this.#pause(backoffMs(retryPolicy, failures, runtime.random))
         }
