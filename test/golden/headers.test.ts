@@ -10,6 +10,7 @@ const known = JSON.parse(readFileSync(new URL('headers.json', import.meta.url), 
 const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   event: core.eventHeader,
   trace: core.traceHeader,
+  attemptTrace: core.attemptTraceHeader,
   cloudEvents: core.cloudEventsHeader,
   original: core.originalHeader,
   retry: core.retryHeader,

@@ -81,3 +81,4 @@ export { createMemoryLogger, type MemoryLogger } from './telemetry/memory-logger
 export { createMemoryMetrics, type MemoryMetrics } from './telemetry/memory-metrics.ts'
 export type { MetricLabels, Metrics } from './telemetry/metrics.ts'
 export { createTextLogger } from './telemetry/text-logger.ts'
+export type { Tracer } from './telemetry/tracer.ts'

@@ -32,7 +32,7 @@ export {
   restoreEnvelope,
   type StoredEvent,
 } from './event/envelope.ts'
-export type { EnvelopeHeaders, GivenHeaders, HeaderText } from './event/envelope-headers.ts'
+export { type EnvelopeHeaders, type GivenHeaders, type HeaderText, headerEntries } from './event/envelope-headers.ts'
 export { type GivenPayload, maxPayloadBytes } from './event/envelope-payload.ts'
 export { nothingWritten, recordUnchanged } from './event/error-context.ts'
 export type { SchemaViolation } from './event/event-errors.ts'
@@ -71,6 +71,7 @@ export { errorNameOf, type JavaExceptions, javaExceptions, untranslatedJava } fr
 export { type ExceptionRouting, isRetryable, isRoutingDecision } from './failure/routing.ts'
 export { takeRejection } from './failure/take-rejection.ts'
 export {
+  attemptTraceHeader,
   cloudEventsHeader,
   cloudEventsPrefix,
   contentTypeHeader,
@@ -201,10 +202,22 @@ export { sleepWith, systemTimers } from './runtime/timers.ts'
 export { type EngineChannel, type EngineSubscriber, engineChannel } from './telemetry/channel.ts'
 export type { ServiceState } from './telemetry/events.ts'
 export { createLabelLimit } from './telemetry/label-limit.ts'
-export { type LogContext, withContextFields, withLogContext } from './telemetry/log-context.ts'
+export { type LogContext, withContextFields, withLogContext, withoutContextFields } from './telemetry/log-context.ts'
 export { createLogger, type LogLevel, type LogMethod } from './telemetry/logger.ts'
 export type { LogLine, MemoryLoggerOptions } from './telemetry/memory-logger.ts'
 export type { Distribution, MemoryMetricsOptions } from './telemetry/memory-metrics.ts'
 export { bindMetric, type Measure, type MetricKind, type MetricMethod, noopMetrics } from './telemetry/metrics.ts'
 export { createStandardErrorLogger } from './telemetry/standard-error-logger.ts'
 export { formatLogLine, type TextLoggerOptions } from './telemetry/text-logger.ts'
+export {
+  type CreateScope,
+  type CreateSpan,
+  isSampledFlag,
+  isTraceparent,
+  type ProcessEnd,
+  type ProcessScope,
+  type ProcessSpan,
+  type SendScope,
+  type SendSpan,
+  wantsSpan,
+} from './telemetry/tracer.ts'

@@ -35,6 +35,7 @@ export { produceDurationMetric } from './client/producer/produce-durations.ts'
 export type { ProducerPreset } from './client/producer/producer-options.ts'
 export { checkCatalog } from './publish/argument-rules.ts'
 export { type EventPublisher, recordOfEvent } from './publish/publisher.ts'
+export { tracedMeta } from './publish/traced-send.ts'
 export type { AppliedTopology, ApplyOptions } from './topology/apply-topology.ts'
 export {
   type DeriveOptions,

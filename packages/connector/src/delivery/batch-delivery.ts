@@ -229,6 +229,10 @@ class BatchCall implements HandlerCall {
     this.#given = this.#alike().length
   }
 
+  get records(): readonly KafkaRecord[] {
+    return this.#records
+  }
+
   /** The number of records in the last attempt: no other record shares its failure. */
   get given(): number {
     return this.#given

@@ -16,6 +16,7 @@ import { decode, foreignReady } from './decode.ts'
 import { deduplicate } from './deduplicate.ts'
 import type { DeliveryDeps, StageDeps } from './delivery-deps.ts'
 import type { DeliveryScope } from './delivery-scope.ts'
+import { DeliverySpans } from './delivery-spans.ts'
 import { guard, isRefusing } from './guard.ts'
 import { invoke } from './invoke.ts'
 import type { Outcome } from './outcome.ts'
@@ -28,9 +29,12 @@ import type { Slice, Work } from './work.ts'
 /** Delivers the records of a binding, on its source and its tiers alike. */
 export class Delivery {
   readonly #deps: StageDeps
+  /** Undefined without a tracer. */
+  readonly #spans: DeliverySpans | undefined
 
   constructor(deps: DeliveryDeps) {
     this.#deps = { ...deps, pollInterval: new PollInterval(deps.binding, deps.telemetry) }
+    this.#spans = DeliverySpans.of(deps)
   }
 
   /** Delivers one record: decode ▸ deduplicate ▸ {@link attempt}. Never rejects because of the record or its handler. */
@@ -45,10 +49,16 @@ export class Delivery {
    * Takes a prepared record, or the first of a prepared batch, through guard ▸ invoke ▸ decide. Awaits only what is a
    * promise: a record with a synchronous handler costs one promise, of this function.
    */
-  async attempt(work: Work, ready: Ready, scope: DeliveryScope): Promise<Outcome> {
+  attempt(work: Work, ready: Ready, scope: DeliveryScope): Promise<Outcome> {
+    const span = this.#spans?.begin(work, ready)
+    return span === undefined ? this.#attempt(work, ready, scope) : span.run(() => this.#attempt(work, ready, scope))
+  }
+
+  async #attempt(work: Work, ready: Ready, scope: DeliveryScope): Promise<Outcome> {
     const passage = guard(work, ready, scope, this.#deps)
     const completion = invoke(work, ready, passage, scope, this.#deps)
-    return decide(work, completion instanceof Promise ? await completion : completion, this.#deps)
+    const outcome = decide(work, completion instanceof Promise ? await completion : completion, this.#deps)
+    return this.#spans === undefined ? outcome : this.#spans.end(work, outcome)
   }
 
   /** See {@link verifyReplay}. */

@@ -2,6 +2,7 @@
 
 import type { ExceptionClassifier } from '@waybill/core'
 import type { FailedAttempt, RetryCost, RetryFailure } from '@waybill/core/internal'
+import type { KafkaRecord } from '@waybill/kafka'
 import type { Prepared, PreparedRun } from '../handlers/prepared.ts'
 import type { Failure } from '../records/failure.ts'
 
@@ -9,6 +10,8 @@ import type { Failure } from '../records/failure.ts'
 export interface HandlerCall extends PreparedRun {
   /** The first attempt, if it was already made: retries continue behind it. */
   readonly firstFailure?: FailedAttempt | undefined
+  /** The records of a call with many. */
+  readonly records?: readonly KafkaRecord[]
 }
 
 /** A record that needs no call of the handler. */

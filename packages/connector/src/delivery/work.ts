@@ -1,6 +1,6 @@
-import type { TopicKind } from '@waybill/core/internal'
+import type { ProcessSpan, TopicKind } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
-import type { ContextPlace } from '../handlers/delivery-context.ts'
+import type { ContextPlace, DeliveryLogFields } from '../handlers/delivery-context.ts'
 import type { Outputs } from '../handlers/outputs.ts'
 import type { Failure } from '../records/failure.ts'
 import type { HopWithoutFailure } from '../records/hop.ts'
@@ -60,6 +60,10 @@ export class Work implements ContextPlace {
   failedInBatch = 0
   /** Monotonic; undefined while it does not run. */
   startedAt: number | undefined
+  /** The span of its delivery, if it has one. */
+  span: ProcessSpan | undefined
+  /** The id of its event, once it was decoded. */
+  eventId: string | undefined
   /** The outputs of its handler, if the binding is transactional. */
   outputs: Outputs | undefined
   #kept: KeptFailure | undefined
@@ -99,6 +103,12 @@ export class Work implements ContextPlace {
     return this.slice.handedOverAt
   }
 
+  /** The fields that tie log lines to its event and its span. */
+  get logFields(): DeliveryLogFields {
+    const { eventId, span } = this
+    return { ...(eventId === undefined ? {} : { eventId }), ...span?.logFields }
+  }
+
   get bytes(): number {
     return this.record.byteLength ?? 0
   }
@@ -113,8 +123,13 @@ export class Work implements ContextPlace {
     const { attempts, atMs } = failure
     if (attempts === 0) return // The handler was not called: the circuit is open.
     this.#kept = { failure, trail: this.trail }
-    const { totalAttempts, firstFailureMs = atMs } = this.trail
-    this.#trail = { ...this.trail, totalAttempts: totalAttempts + attempts, firstFailureMs }
+    const { totalAttempts, firstFailureMs = atMs, attemptTraceparent } = this.trail
+    this.#trail = {
+      ...this.trail,
+      totalAttempts: totalAttempts + attempts,
+      firstFailureMs,
+      attemptTraceparent: failure.traceparent ?? attemptTraceparent,
+    }
   }
 
   /** The failure to record when an operator sent it to the dead letter topic; undefined otherwise. */

@@ -1,7 +1,7 @@
 /** The context of a handler call: one small object per call, with all other values computed on first access. */
 
 import { type Clock, type Logger, type RecordHeaders, type Schemas, trustedHeaders } from '@waybill/core'
-import { deliveryHeader, type LogContext, type TopicKind } from '@waybill/core/internal'
+import { deliveryHeader, type LogContext, type TopicKind, withoutContextFields } from '@waybill/core/internal'
 import type { KafkaRecord, OutRecord, Publisher } from '@waybill/kafka'
 import type { DeliveryContext, OriginalPlace } from '../api/handler-types.ts'
 import { headersOf } from '../records/record-headers.ts'
@@ -22,6 +22,9 @@ export interface ContextScope {
   readonly publishInto?: OutputPublishing | undefined
 }
 
+/** Fields of log lines that not every delivery has: the id of its event, and its span. */
+export type DeliveryLogFields = Readonly<Record<string, string>>
+
 /** The details of one delivery that its context exposes. */
 export interface ContextPlace {
   readonly kind: TopicKind
@@ -33,6 +36,7 @@ export interface ContextPlace {
   readonly handedOverAt: number
   /** The host name and the index of the member. */
   readonly consumerInstance: string
+  readonly logFields?: DeliveryLogFields | undefined
   /** Set if the binding is transactional. */
   readonly outputs?: { begin(): CallOutputs } | undefined
 }
@@ -135,7 +139,8 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
 
   #childLogger(): Logger {
     const context = logContextOf(this.#scope, this.record, this.#place)
-    return this.#scope.logger.child({ ...context, offset: context.offset.toString() })
+    // Without the fields of the current delivery: each would be on the line twice.
+    return withoutContextFields(this.#scope.logger).child({ ...context, offset: context.offset.toString() })
   }
 
   #receivedAtMs(): number {
@@ -144,11 +149,16 @@ export class RecordContext<Tx = undefined> implements DeliveryContext<Schemas, T
   }
 }
 
+/** The fields of log lines about a delivery. */
+export type DeliveryLogContext = Required<Pick<LogContext, 'bindingName' | 'topic' | 'partition' | 'offset'>> &
+  LogContext
+
 /** Returns the fields of every log line about a delivery, from the engine or its handler. */
 export function logContextOf(
   { bindingName, groupId }: Pick<ContextScope, 'bindingName' | 'groupId'>,
   { topic, partition, offset }: KafkaRecord,
-  { consumerInstance, tier }: Pick<ContextPlace, 'consumerInstance' | 'tier'>,
-): Required<LogContext> {
-  return { bindingName, topic, partition, offset, consumerGroup: groupId, consumerInstance, retryTier: tier }
+  { consumerInstance, tier, logFields }: Pick<ContextPlace, 'consumerInstance' | 'tier' | 'logFields'>,
+): DeliveryLogContext {
+  const consumerGroup = groupId
+  return { bindingName, topic, partition, offset, consumerGroup, consumerInstance, retryTier: tier, ...logFields }
 }

@@ -3,7 +3,7 @@
 import { createUlidGenerator, type EventCatalog, type InputOf, type Runtime, type Schemas } from '@waybill/core'
 import { type EventMeta } from '@waybill/core/internal'
 import type { Publisher } from '@waybill/kafka'
-import { recordOfEvent } from '@waybill/kafka/internal'
+import { recordOfEvent, tracedMeta } from '@waybill/kafka/internal'
 import type { CallOutputs } from './outputs.ts'
 
 /** Creates the publisher of one handler call. */
@@ -14,9 +14,16 @@ export function createOutputPublishing(events: EventCatalog<Schemas>, runtime: R
   const sources = { clock: runtime.clock, nextId: createUlidGenerator(runtime) }
   return (outputs) => ({
     async publish<N extends string>(name: N, payload: InputOf<Schemas, N>, meta?: EventMeta): Promise<string> {
-      const { record, eventId } = await recordOfEvent(events, name, payload, meta, sources)
-      outputs.send(record)
-      return eventId
+      const { meta: traced, span } = tracedMeta(runtime.tracer, name, meta)
+      try {
+        const { record, eventId } = await recordOfEvent(events, name, payload, traced, sources)
+        outputs.send(record)
+        span?.end()
+        return eventId
+      } catch (error) {
+        span?.end(error)
+        throw error
+      }
     },
   })
 }

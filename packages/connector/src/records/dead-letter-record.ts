@@ -2,9 +2,11 @@
 
 import { type DeadLetterReason, ParseError, RecordHeaders, replayHeader } from '@waybill/core'
 import {
+  attemptTraceHeader,
   causeChain,
   deadLetterHeader,
   isInstance,
+  isTraceparent,
   originalHeader,
   processingAttemptsHeader,
   retryHeader,
@@ -118,6 +120,8 @@ export interface DeadLetterReading {
   /** The group it belongs to; undefined if not recorded. */
   readonly consumerGroup: string | undefined
   readonly replayCount: number
+  /** The span of the delivery that failed last; undefined if it had none. */
+  readonly attemptTraceparent: string | undefined
   /** The time it was dead-lettered; undefined if not recorded. */
   readonly deadAtMs: number | undefined
   /** True if it stands for a batch that was too large to read: it has no content that could be replayed. */
@@ -157,11 +161,17 @@ export function readDeadLetter(
     },
     consumerGroup: headers.text(replayHeader.consumerGroup) ?? foreign?.consumerGroup,
     replayCount: headers.integer(replayHeader.count) ?? 0,
+    attemptTraceparent: traceparentOf(headers),
     deadAtMs: headers.timestampMs(deadLetterHeader.timestamp),
     isBatch: headers.has(deadLetterHeader.batchLastOffset),
     application: application.without(isSpringDeadLetterHeader),
     isWhole: readable !== null && (!isEnvelope || inside !== undefined),
   }
+}
+
+function traceparentOf(headers: RecordHeaders): string | undefined {
+  const traceparent = headers.text(attemptTraceHeader.traceparent)
+  return traceparent !== undefined && isTraceparent(traceparent) ? traceparent : undefined
 }
 
 function reasonOf(headers: RecordHeaders): DeadLetterReason {

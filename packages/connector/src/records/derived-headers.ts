@@ -4,7 +4,7 @@
  */
 
 import { replayHeader } from '@waybill/core'
-import { originalHeader, retryHeader, traceHeader } from '@waybill/core/internal'
+import { attemptTraceHeader, originalHeader, retryHeader, traceHeader } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import { type HeaderVisit, HeaderWriter, headerName } from '@waybill/kafka/internal'
 import { firstFailureOf, type HopWithoutFailure, totalAttemptsOf } from './hop.ts'
@@ -22,6 +22,7 @@ const name = {
   consumerGroup: headerName(replayHeader.consumerGroup),
   replayCount: headerName(replayHeader.count),
   replayOperation: headerName(replayHeader.operation),
+  attemptTraceparent: headerName(attemptTraceHeader.traceparent),
   totalAttempts: headerName(retryHeader.totalAttempts),
   firstFailure: headerName(retryHeader.firstFailureTimestamp),
 }
@@ -56,6 +57,8 @@ export function writeCarried(headers: HeaderWriter, hop: HopWithoutFailure): voi
   if (replayCount > 0) headers.number(name.replayCount, replayCount)
   if (hop.trail.replayOperation !== undefined) headers.text(name.replayOperation, hop.trail.replayOperation)
   headers.number(name.totalAttempts, totalAttemptsOf(hop))
+  const attemptTraceparent = hop.failure?.traceparent ?? hop.trail.attemptTraceparent
+  if (attemptTraceparent !== undefined) headers.text(name.attemptTraceparent, attemptTraceparent)
   if (firstFailureMs !== undefined) headers.number(name.firstFailure, firstFailureMs)
 }
 

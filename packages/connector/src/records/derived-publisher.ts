@@ -14,6 +14,7 @@ import { describeThrown, type Runtime } from '@waybill/core'
 import { abortReason, type BackoffPolicy, backoffMs } from '@waybill/core/internal'
 import { KafkaError, type OutRecord, type Producer, type ProducerOptions, type SendResult } from '@waybill/kafka'
 import { BoundedWaits } from './bounded-waits.ts'
+import { withinSendSpan } from './derived-span.ts'
 import { DerivedPublishError } from './record-errors.ts'
 import { isDeadLetter, smallerRecord } from './shrink-record.ts'
 
@@ -59,7 +60,7 @@ export function isTooLarge(error: unknown): error is KafkaError {
 
 /** Creates a {@link DerivedPublisher} on a producer that outlives it. Its callers limit the records in flight. */
 export function createDerivedPublisher(producer: Producer, runtime: Runtime): DerivedPublisher {
-  const { logger } = runtime
+  const { logger, tracer } = runtime
   const troubles = new Troubles(runtime)
   const waits = new BoundedWaits<SendResult | KafkaError>(
     runtime,
@@ -111,14 +112,17 @@ export function createDerivedPublisher(producer: Producer, runtime: Runtime): De
     }
   }
 
+  const publish = async (record: OutRecord, watch: PublishWatch): Promise<SendResult> => {
+    const result = await attempt(record, watch.signal)
+    return result instanceof KafkaError ? publishAgain(record, watch, result) : result
+  }
+
   return {
     get trouble() {
       return troubles.last
     },
-    async publish(record, watch) {
-      const result = await attempt(record, watch.signal)
-      return result instanceof KafkaError ? publishAgain(record, watch, result) : result
-    },
+    publish: (record, watch) =>
+      tracer === undefined ? publish(record, watch) : withinSendSpan(tracer, record, () => publish(record, watch)),
   }
 }
 

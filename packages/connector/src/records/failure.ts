@@ -6,4 +6,6 @@ export interface Failure {
   readonly attempts: number
   /** Epoch milliseconds. */
   readonly atMs: number
+  /** The span of the delivery, as a `traceparent`; undefined if it had none. */
+  readonly traceparent?: string | undefined
 }

@@ -3,7 +3,9 @@
 import type { Buffer } from 'node:buffer'
 import { replayHeader } from '@waybill/core'
 import {
+  attemptTraceHeader,
   headerTrust,
+  isTraceparent,
   originalHeader,
   readInteger,
   readOffset,
@@ -33,6 +35,7 @@ export class Claims {
   group: string | undefined
   replayCount: number | undefined
   replayOperation: string | undefined
+  attemptTraceparent: string | undefined
   readonly history: TierClaims = new TierClaims()
 }
 
@@ -51,6 +54,7 @@ const takes: ReadonlyMap<string, Take> = new Map<string, Take>([
   [retryHeader.firstFailureTimestamp, (claims, ...value) => (claims.firstFailureMs = readTimestampMs(...value))],
   [replayHeader.consumerGroup, (claims, ...value) => (claims.group = readText(...value))],
   [replayHeader.count, (claims, ...value) => (claims.replayCount = readInteger(...value))],
+  [attemptTraceHeader.traceparent, (claims, ...value) => (claims.attemptTraceparent = readTraceparent(...value))],
   [replayHeader.operation, (claims, ...value) => (claims.replayOperation = readOperation(...value))],
 ])
 
@@ -90,7 +94,8 @@ export function believedClaims(record: KafkaRecord, kind: TopicKind, groupId: st
   } catch (error) {
     return unreadable(error, new Claims())
   }
-  if (belief.needsOwnGroup && claims.group !== groupId) claims.replayCount = claims.replayOperation = undefined
+  if (belief.needsOwnGroup && claims.group !== groupId)
+    claims.replayCount = claims.replayOperation = claims.attemptTraceparent = undefined
   return claims
 }
 
@@ -104,6 +109,11 @@ function readTopic(bytes: Buffer, at: number, end: number): string | undefined {
 function readOperation(bytes: Buffer, at: number, end: number): string | undefined {
   const id = readText(bytes, at, end)
   return id !== undefined && operationId.test(id) ? id : undefined
+}
+
+function readTraceparent(bytes: Buffer, at: number, end: number): string | undefined {
+  const traceparent = readText(bytes, at, end)
+  return traceparent !== undefined && isTraceparent(traceparent) ? traceparent : undefined
 }
 
 function readText(bytes: Buffer, at: number, end: number): string | undefined {

@@ -28,6 +28,8 @@ export interface Trail {
   readonly replayCount: number
   /** The operation that replayed it; undefined if none did. */
   readonly replayOperation: string | undefined
+  /** The span of the last delivery that failed. */
+  readonly attemptTraceparent: string | undefined
   /** The exhausted tiers, in order. */
   readonly history: readonly TierFailureRecord[]
   /** Whether it belongs to another group: in a tier its retry, on the source a replay for it, which is only a claim. */
@@ -58,6 +60,7 @@ export function readTrail(record: KafkaRecord, kind: TopicKind, groupId: string)
     firstFailureMs: believed.firstFailureMs,
     replayCount: believed.replayCount ?? 0,
     replayOperation: believed.replayOperation,
+    attemptTraceparent: believed.attemptTraceparent,
     history: believed.history.entries(),
     isForeign:
       kind === 'SOURCE'
@@ -76,6 +79,7 @@ function plainTrail(record: KafkaRecord, kind: TopicKind): Trail {
     firstFailureMs: undefined,
     replayCount: 0,
     replayOperation: undefined,
+    attemptTraceparent: undefined,
     history: [],
     isForeign: false,
   }

@@ -4,7 +4,7 @@
  */
 
 import { replayHeader } from '@waybill/core'
-import { originalHeader, retryHeader, waitingHeader } from '@waybill/core/internal'
+import { attemptTraceHeader, originalHeader, retryHeader, waitingHeader } from '@waybill/core/internal'
 import type { OutRecord, TopicPartition } from '@waybill/kafka'
 import { releaseRecord, replayRecord, type WaitingPlace } from '../partition/key-order/waiting-record.ts'
 import type { DeadLetterReading } from '../records/dead-letter-record.ts'
@@ -49,7 +49,7 @@ export function copyForWaiting(
   const content = { value: record.value, headers: letter.application }
   const copy = replayRecord(waitingPlaceOf(letter, waitingTopic, groupId), originalOf(letter), replayCount + 1, content)
   const added: Values = [
-    ...firstFailureOf(letter),
+    ...historyOf(letter),
     ...(tier === undefined
       ? []
       : ([
@@ -92,7 +92,7 @@ function copyOf(
       ...originOf(letter),
       [replayHeader.consumerGroup, groupId],
       [replayHeader.count, letter.replayCount + 1],
-      ...firstFailureOf(letter),
+      ...historyOf(letter),
       ...retry,
     ]),
   ]
@@ -111,8 +111,13 @@ function originOf({ record }: DeadLetterReading): Values {
   ]
 }
 
-function firstFailureOf({ record: { firstFailureTimestamp } }: DeadLetterReading): Values {
-  return firstFailureTimestamp > 0 ? [[retryHeader.firstFailureTimestamp, firstFailureTimestamp]] : []
+/** Returns what a replay keeps of the deliveries before it. */
+function historyOf({ record: { firstFailureTimestamp }, attemptTraceparent }: DeadLetterReading): Values {
+  const failed =
+    firstFailureTimestamp > 0 ? ([[retryHeader.firstFailureTimestamp, firstFailureTimestamp]] as const) : []
+  const traced =
+    attemptTraceparent === undefined ? [] : ([[attemptTraceHeader.traceparent, attemptTraceparent]] as const)
+  return [...failed, ...traced]
 }
 
 function originalOf({ record }: DeadLetterReading): Parameters<typeof releaseRecord>[1] {

@@ -26,10 +26,17 @@ export const eventHeader = {
   payloadEncoding: 'payloadEncoding',
 } as const
 
-/** W3C trace context, copied unchanged through every hop. */
+/** W3C trace context and baggage, copied unchanged through every hop. */
 export const traceHeader = {
   traceparent: 'traceparent',
   tracestate: 'tracestate',
+  baggage: 'baggage',
+} as const
+
+/** The trace of the deliveries of a record. */
+export const attemptTraceHeader = {
+  /** The span of the last delivery that failed, as a `traceparent`. Each hop replaces it. */
+  traceparent: 'x-eventbus-attempt-traceparent',
 } as const
 
 /** Media type of the value. `application/cloudevents+json` marks a structured CloudEvent. */

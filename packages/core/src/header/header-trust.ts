@@ -1,4 +1,5 @@
 import {
+  attemptTraceHeader,
   deadLetterHeader,
   deliveryHeader,
   enginePrefix,
@@ -40,6 +41,7 @@ export const headerTrustTable: readonly HeaderTrustRow[] = Object.freeze([
   row('retry', among(retryHeader), 'IGNORED', 'TRUSTED', 'TRUSTED', 'TRUSTED'),
   row('tier trail', isTierTrailHeader, 'IGNORED', 'TRUSTED', 'TRUSTED', 'TRUSTED'),
   row('replay', among(replayHeader), 'OWN_GROUP', 'TRUSTED', 'TRUSTED', 'TRUSTED'),
+  row('attempt trace', among(attemptTraceHeader), 'OWN_GROUP', 'TRUSTED', 'TRUSTED', 'TRUSTED'),
   row('waiting', among(waitingHeader), 'IGNORED', 'IGNORED', 'TRUSTED', 'IGNORED'),
   row('dead letter', among(deadLetterHeader), 'IGNORED', 'IGNORED', 'IGNORED', 'TRUSTED'),
   row('delivery', among(deliveryHeader), 'IGNORED', 'IGNORED', 'IGNORED', 'IGNORED'),

@@ -4,6 +4,7 @@ import { showValue } from '../option/show-value.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type Metrics, noopMetrics } from '../telemetry/metrics.ts'
 import { createStandardErrorLogger } from '../telemetry/standard-error-logger.ts'
+import type { Tracer } from '../telemetry/tracer.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { type Random, systemRandom } from './random.ts'
 import { systemTimers, type Timers } from './timers.ts'
@@ -18,6 +19,8 @@ export interface Runtime {
   readonly random: Random
   readonly logger: Logger
   readonly metrics: Metrics
+  /** Makes spans. @defaultValue none */
+  readonly tracer?: Tracer | undefined
   /** Named places where a test may stop, delay or kill the process. Does nothing outside tests. */
   readonly failpoint: (name: string) => void | Promise<void>
 }
@@ -50,6 +53,7 @@ const methodsOf = {
   timers: ['sleep', 'schedule'],
   logger: ['debug', 'info', 'warn', 'error', 'child'],
   metrics: ['counter', 'gauge', 'histogram'],
+  tracer: ['create', 'send', 'process', 'failed'],
 } satisfies Partial<Record<keyof Runtime, readonly string[]>>
 
 function requireMethods(part: string, methods: readonly string[], given: unknown): void {

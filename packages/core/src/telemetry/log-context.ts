@@ -12,7 +12,15 @@ export interface LogContext {
   readonly consumerInstance?: string
   /** 0 on the source topic. */
   readonly retryTier?: number
+  /** The id of the event, once it was decoded. */
+  readonly eventId?: string
+  /** The span of the delivery, by the names of OpenTelemetry. */
+  readonly trace_id?: string
+  readonly span_id?: string
+  readonly trace_flags?: string
 }
+
+const wrappers = new WeakMap<Logger, Logger>()
 
 type Source = LogContext | (() => LogContext)
 
@@ -41,13 +49,20 @@ export function withContextFields(logger: Logger): Logger {
       const line = logLineOf(fields, text)
       logger[level](inContext(line.fields), line.text)
     }
-  return Object.freeze({
+  const wrapped: Logger = Object.freeze({
     debug: method('debug'),
     info: method('info'),
     warn: method('warn'),
     error: method('error'),
     child: (fields: object) => withContextFields(logger.child(fields)),
   })
+  wrappers.set(wrapped, logger)
+  return wrapped
+}
+
+/** Returns the logger that {@link withContextFields} was given, for lines that bring the fields themselves. */
+export function withoutContextFields(logger: Logger): Logger {
+  return wrappers.get(logger) ?? logger
 }
 
 function inContext(fields: object): object {

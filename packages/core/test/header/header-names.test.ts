@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { replayHeader } from '@waybill/core'
 import {
+  attemptTraceHeader,
   cloudEventsHeader,
   cloudEventsPrefix,
   contentTypeHeader,
@@ -25,6 +26,7 @@ import { describe, expect, test } from 'vitest'
 const groups = {
   eventHeader,
   traceHeader,
+  attemptTraceHeader,
   cloudEventsHeader,
   originalHeader,
   retryHeader,
@@ -50,7 +52,8 @@ describe('header names', () => {
         'payloadEncoding',
       ],
     ],
-    ['traceHeader', ['traceparent', 'tracestate']],
+    ['traceHeader', ['traceparent', 'tracestate', 'baggage']],
+    ['attemptTraceHeader', ['x-eventbus-attempt-traceparent']],
     [
       'cloudEventsHeader',
       [

@@ -1,5 +1,6 @@
 import { RecordHeaders, replayHeader, trustedHeaders } from '@waybill/core'
 import {
+  attemptTraceHeader,
   deadLetterHeader,
   deliveryHeader,
   eventHeader,
@@ -25,6 +26,7 @@ const names = {
   retry: Object.values(retryHeader),
   'tier trail': [tierExceptionHeader(0), tierExhaustedAtHeader(3), tierAttemptsHeader(1)],
   replay: Object.values(replayHeader),
+  'attempt trace': Object.values(attemptTraceHeader),
   waiting: Object.values(waitingHeader),
   'dead letter': Object.values(deadLetterHeader),
   delivery: Object.values(deliveryHeader),
@@ -35,6 +37,7 @@ const expected: Record<keyof typeof names, Record<TopicKind, HeaderTrust>> = {
   retry: { SOURCE: 'IGNORED', TIER: 'TRUSTED', WAITING: 'TRUSTED', DLT: 'TRUSTED' },
   'tier trail': { SOURCE: 'IGNORED', TIER: 'TRUSTED', WAITING: 'TRUSTED', DLT: 'TRUSTED' },
   replay: { SOURCE: 'OWN_GROUP', TIER: 'TRUSTED', WAITING: 'TRUSTED', DLT: 'TRUSTED' },
+  'attempt trace': { SOURCE: 'OWN_GROUP', TIER: 'TRUSTED', WAITING: 'TRUSTED', DLT: 'TRUSTED' },
   waiting: { SOURCE: 'IGNORED', TIER: 'IGNORED', WAITING: 'TRUSTED', DLT: 'IGNORED' },
   'dead letter': { SOURCE: 'IGNORED', TIER: 'IGNORED', WAITING: 'IGNORED', DLT: 'TRUSTED' },
   delivery: { SOURCE: 'IGNORED', TIER: 'IGNORED', WAITING: 'IGNORED', DLT: 'IGNORED' },

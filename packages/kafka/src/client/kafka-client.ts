@@ -180,6 +180,7 @@ export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
     clusterName: clusterNameOf(options),
     partitionCount: (topic) => cluster.partitionCount(topic),
     timers: runtime.timers,
+    tracer: runtime.tracer,
   })
   return client
 }

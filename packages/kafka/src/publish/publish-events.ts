@@ -25,6 +25,7 @@ import { checkClientAndCatalog } from './argument-rules.ts'
 import { cutShort, FailedLanes } from './failed-lanes.ts'
 import { destinationAt, KafkaDestinations } from './kafka-destinations.ts'
 import { describeSendFailure, faultOf } from './send-faults.ts'
+import { scopeOf, tracedSend } from './traced-send.ts'
 import { createTransactionalSender } from './transactional-sender.ts'
 
 /** Options of {@link publishEvents}. */
@@ -85,6 +86,7 @@ export function publishEvents<S extends Schemas>(
       ? new IdempotentSender(kafka, maxRecordBytes, laneOf)
       : transactionalSender(kafka, transactionalId, maxRecordBytes, laneOf)
 
+  const { tracer } = clientFactsOf(kafka)
   const publish: OutboxListener = async (event, context) => {
     const { topic } = definitionOf(events, event.eventType)
     const encoded = encodeRecord(events, event)
@@ -92,7 +94,8 @@ export function publishEvents<S extends Schemas>(
     const record = { topic, ...(encoded instanceof Promise ? await encoded : encoded) }
     try {
       // Passed unchanged: its signal is created on first access, which only slow sends need.
-      await sender.send(record, context, event.aggregateId)
+      const send = (): Promise<unknown> => sender.send(record, context, event.aggregateId)
+      await (tracer === undefined ? send() : tracedSend(tracer, scopeOf(event, topic, context.attempt), send))
     } catch (thrown) {
       // A canceled send says nothing about its destination.
       if (context.signal.aborted) throw thrown

@@ -9,13 +9,16 @@ import {
   type Schemas,
   StateError,
   systemRuntime,
+  type Tracer,
 } from '@waybill/core'
 import { definitionOf, type EventMeta, encodeRecord } from '@waybill/core/internal'
 import { resolveOptions } from '@waybill/core/option'
+import { clientFactsOf } from '../client/cluster/client-facts.ts'
 import { runtimeRule } from '../client/cluster/optional-runtime.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { OutRecord, Producer } from '../client/producer/producer.ts'
 import { checkClientAndCatalog } from './argument-rules.ts'
+import { tracedMeta } from './traced-send.ts'
 
 /** Publishes the events of a catalog. */
 export interface Publisher<S extends Schemas> {
@@ -81,6 +84,7 @@ class KafkaPublisher<S extends Schemas> implements EventPublisher<S> {
   readonly #kafka: Pick<KafkaClient, 'producer'>
   readonly #events: EventCatalog<S>
   readonly #sources: EventSources
+  readonly #tracer: Tracer | undefined
   /** Created with the first event: most handlers publish none. */
   #producer: Producer | undefined
   #isClosed = false
@@ -89,13 +93,21 @@ class KafkaPublisher<S extends Schemas> implements EventPublisher<S> {
     this.#kafka = kafka
     this.#events = events
     this.#sources = { clock: runtime.clock, nextId: createUlidGenerator(runtime) }
+    this.#tracer = runtime.tracer ?? clientFactsOf(kafka).tracer
   }
 
   async publish<N extends keyof S & string>(name: N, payload: InputOf<S, N>, meta?: EventMeta): Promise<string> {
-    const { record, eventId } = await recordOfEvent(this.#events, name, payload, meta, this.#sources)
-    // Opened only now: the publisher may be closed while the schema validates the payload.
-    await this.#open().send(record)
-    return eventId
+    const { meta: traced, span } = tracedMeta(this.#tracer, name, meta)
+    try {
+      const { record, eventId } = await recordOfEvent(this.#events, name, payload, traced, this.#sources)
+      // Opened only now: the publisher may be closed while the schema validates the payload.
+      await this.#open().send(record)
+      span?.end()
+      return eventId
+    } catch (error) {
+      span?.end(error)
+      throw error
+    }
   }
 
   async close(): Promise<void> {

@@ -71,6 +71,7 @@ export function createDeliveringOutbox<S extends Schemas, Tx>(
     hook,
     check: listeners.checkWrite === undefined ? undefined : (event) => listeners.checkWrite?.(event),
     telemetry,
+    name: metricsPrefix,
     runtime,
     hotPath: engine.hotPath,
     observer: {

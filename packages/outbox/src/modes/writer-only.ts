@@ -33,7 +33,7 @@ export function writerOnly<S extends Schemas, Tx>(options: WriterOnlyOptions<S, 
     ...({ events, database } as unknown as Pick<OutboxAssembly<S, Tx>, 'events' | 'database'>),
     name: mode,
     runtime,
-    writeRows: createRowWriter({ store, telemetry, runtime }),
+    writeRows: createRowWriter({ store, telemetry, name: metricsPrefix, runtime }),
     published: async () => {
       throw new StateError(`${mode} cannot report publication: it does not deliver events or mark rows as delivered.`, {
         hint: 'Query the reader of the table, or run a mode that delivers.',

@@ -33,7 +33,8 @@ const rules = {
 /** Creates a writer of envelopes in the transaction of the current asynchronous context. */
 export function createOutboxWriter(options: OutboxWriterOptions): OutboxWriter {
   const { database, store, hook, metricsPrefix, runtime } = resolveOptions('createOutboxWriter', rules, options)
-  const writeRows = createRowWriter({ store, hook, telemetry: createOutboxTelemetry(metricsPrefix, runtime), runtime })
+  const telemetry = createOutboxTelemetry(metricsPrefix, runtime)
+  const writeRows = createRowWriter({ store, hook, telemetry, name: metricsPrefix, runtime })
   return createAmbientWriter(database.ambient, writeRows, {
     clock: runtime.clock,
     nextId: createUlidGenerator(runtime),

@@ -13,6 +13,7 @@ import { type EnvelopeSources, type EventType, envelopeOfJson, type UncommittedE
 import type { InsertedRows, OutboxStore } from '../api/outbox-store.ts'
 import type { WriterHook } from '../api/writer-hook.ts'
 import type { OutboxTelemetry } from '../loops/outbox-telemetry.ts'
+import { CreationSpans } from './creation-spans.ts'
 import { heldWrite } from './held-write.ts'
 import type { HotPath, HotReservation } from './hot-path.ts'
 import { requireEnvelopes, requireList } from './written-events.ts'
@@ -46,7 +47,9 @@ export interface RowWriterDeps {
   /** Undefined: outcomes are not observed, and nothing is registered with transactions. */
   readonly observer?: TransactionObserver | undefined
   readonly telemetry: Pick<OutboxTelemetry, 'hotDropped'>
-  readonly runtime: Pick<Runtime, 'logger' | 'failpoint'>
+  /** The prefix of the outbox, for spans. */
+  readonly name: string
+  readonly runtime: Pick<Runtime, 'logger' | 'failpoint' | 'tracer'>
 }
 
 /** Writes rows in a given transaction. @returns the ids of the written events */
@@ -57,7 +60,8 @@ export type WriteRows = (
 ) => Promise<string[]>
 
 export function createRowWriter(deps: RowWriterDeps): WriteRows {
-  const { store, hotPath, hook, check, observer, telemetry, runtime } = deps
+  const { store, hotPath, hook, check, observer, telemetry, name, runtime } = deps
+  const { tracer } = runtime
   const needsEnd = hotPath !== undefined || hook !== undefined || observer !== undefined
 
   /** Logs an error of a hook that ran after the insert; the row is not affected. */
@@ -93,15 +97,11 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
     observer?.opened(events)
   }
 
-  return async (tx, given, availableAt = null) => {
-    requireStillActive(tx)
-    // Pass a copy: the caller may reuse the array before the transaction ends, and the outcome is reported with these
-    // events.
-    const wanted = hook?.beforeWrite === undefined ? given : await hook.beforeWrite([...given])
-    if (wanted === null) return []
-    requireList(wanted, 'beforeWrite must return a list of events or null')
-    if (wanted.length === 0) return []
-    requireEnvelopes(wanted)
+  const insert = async (
+    tx: TxContext,
+    wanted: readonly EventEnvelope[],
+    availableAt: number | null,
+  ): Promise<string[]> => {
     const events: readonly EventEnvelope[] = Object.freeze([...wanted])
     if (check !== undefined) for (const event of events) check(event)
     requireStillActive(tx) // The transaction may have ended during the hook.
@@ -123,6 +123,26 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
       logHookFailure('afterWrite', err)
     }
     return events.map(({ eventId }) => eventId)
+  }
+
+  return async (tx, given, availableAt = null) => {
+    requireStillActive(tx)
+    // Pass a copy: the caller may reuse the array before the transaction ends, and the outcome is reported with these
+    // events.
+    const wanted = hook?.beforeWrite === undefined ? given : await hook.beforeWrite([...given])
+    if (wanted === null) return []
+    requireList(wanted, 'beforeWrite must return a list of events or null')
+    if (wanted.length === 0) return []
+    requireEnvelopes(wanted)
+    const spans = tracer === undefined ? undefined : new CreationSpans(tracer, wanted, name)
+    try {
+      const ids = await insert(tx, spans?.events ?? wanted, availableAt)
+      spans?.end()
+      return ids
+    } catch (error) {
+      spans?.end(error)
+      throw error
+    }
   }
 }
 

@@ -26,6 +26,7 @@ function writing(parts: Partial<RowWriterDeps> = {}) {
   const writeRows = createRowWriter({
     store: outbox.store,
     telemetry: { hotDropped: (count) => void dropped.push(count) },
+    name: 'outbox',
     runtime,
     ...parts,
   })

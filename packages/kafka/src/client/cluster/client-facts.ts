@@ -1,4 +1,4 @@
-import type { Timers } from '@waybill/core'
+import type { Timers, Tracer } from '@waybill/core'
 
 /** Facts about a client that publishing needs, and that its interface does not show. */
 export interface ClientFacts {
@@ -8,8 +8,16 @@ export interface ClientFacts {
   partitionCount(topic: string): number | undefined
   /** Its timers; undefined for a wrapper of a client. */
   readonly timers: Pick<Timers, 'schedule'> | undefined
+  /** Makes the spans of what it sends. */
+  readonly tracer: Tracer | undefined
 }
 
+const unknownFacts: ClientFacts = Object.freeze({
+  clusterName: 'kafka://unknown',
+  partitionCount: () => undefined,
+  timers: undefined,
+  tracer: undefined,
+})
 const factsByClient = new WeakMap<object, ClientFacts>()
 
 /** Attaches facts to a client. */
@@ -19,7 +27,5 @@ export function setClientFacts(client: object, facts: ClientFacts): void {
 
 /** Returns the facts of a client from `createKafkaClient`. A wrapper of one knows no partitions. */
 export function clientFactsOf(client: object): ClientFacts {
-  return (
-    factsByClient.get(client) ?? { clusterName: 'kafka://unknown', partitionCount: () => undefined, timers: undefined }
-  )
+  return factsByClient.get(client) ?? unknownFacts
 }

@@ -86,6 +86,14 @@ export class RecordView {
     return mayHold(this.#page, prefix) && isHeaderStarting(this.#page.bytes, this.#headersAt, this.#end, prefix)
   }
 
+  /**
+   * Returns the last byte of the value of the first header with this name; -1 without one. It creates nothing, so that
+   * every record can be looked at. @throws CorruptBatchError
+   */
+  lastByteOf(name: Buffer): number {
+    return lastByteOf(this.#page.bytes, this.#headersAt, this.#end, name)
+  }
+
   /** The size of the record in its batch, for bounds on prefetched records. */
   get byteLength(): number {
     return this.#end - this.#keyAt
@@ -115,6 +123,24 @@ function isHeaderStarting(bytes: Buffer, start: number, end: number, prefix: Buf
     at = valueLength > 0 ? valueAt + valueLength : valueAt
   }
   return false
+}
+
+function lastByteOf(bytes: Buffer, start: number, end: number, name: Buffer): number {
+  const count = varintAt(bytes, start)
+  let at = afterVarint(bytes, start)
+  for (let index = 0; index < count && at < end; index++) {
+    const nameLength = varintAt(bytes, at)
+    const nameAt = afterVarint(bytes, at)
+    const nameEnd = nameAt + nameLength
+    if (nameLength < 0 || nameEnd >= end) throw new CorruptBatchError('a header runs over its record')
+    const valueLength = varintAt(bytes, nameEnd)
+    const valueAt = afterVarint(bytes, nameEnd)
+    at = valueLength > 0 ? valueAt + valueLength : valueAt
+    if (at > end) throw new CorruptBatchError('a header runs over its record')
+    if (nameLength === name.length && startsWith(bytes, nameAt, name))
+      return valueLength > 0 ? (bytes[at - 1] as number) : -1
+  }
+  return -1
 }
 
 function startsWith(bytes: Buffer, at: number, prefix: Buffer): boolean {
