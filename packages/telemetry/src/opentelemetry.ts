@@ -1,1 +1,2 @@
 export { type MetricProducerOptions, otelMetricProducer } from './metrics/metric-producer.ts'
+export { type OpenTelemetryTracerOptions, openTelemetryTracer } from './tracing/open-telemetry-tracer.ts'

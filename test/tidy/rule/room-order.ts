@@ -104,7 +104,7 @@ export const roomPlans: readonly RoomPlan[] = [
   },
   {
     within: 'packages/telemetry/src',
-    rooms: ['metrics', 'prom-client.ts', 'opentelemetry.ts'],
+    rooms: ['metrics', 'tracing', 'prom-client.ts', 'opentelemetry.ts'],
   },
   {
     within: 'packages/sql/src',

@@ -66,7 +66,7 @@ export class DeliverySpans {
     const traceparent =
       span?.traceparent ?? this.#tracer.failed(this.#scopeOf(work, undefined), this.#startOf(work), end)
     if (!traceparent || !('failure' in outcome) || outcome.failure === undefined) return outcome
-    return { ...outcome, failure: { ...outcome.failure, traceparent } } as Outcome
+    return { ...outcome, failure: { ...outcome.failure, traceparent } }
   }
 
   #startOf(work: Work): number {
