@@ -122,6 +122,47 @@ describe('outcomes go out', () => {
     expect(statements.length).toBeLessThan(16)
     expect(outbox.withStatus('DONE').length).toBe(300)
   })
+
+  test('although none follows those that piled up behind slow statements', async () => {
+    const { runtime, outbox, rows, settler } = settling(2_300)
+    outbox.latencyMs = 100
+    const settle = (from: number, upTo: number): void => {
+      for (const row of rows.slice(from, upTo)) settler.settle(row, none, done)
+    }
+    settle(0, 1_000)
+    settle(1_000, 1_700)
+    await runtime.advance(10)
+    settle(1_700, 2_300)
+    await runtime.advance(1_000)
+    expect([outbox.withStatus('DONE').length, settler.unsettled]).toEqual([2_300, 0])
+  })
+
+  test('two statements at a time, also after rows were locked', async () => {
+    const { runtime, outbox, rows, settler } = settling(400)
+    let [running, most] = [0, 0]
+    outbox.before = async (call) => {
+      if (call !== 'markDone') return
+      most = Math.max(most, ++running)
+      await runtime.timers.sleep(20)
+      running--
+    }
+    for (const row of rows.slice(0, 10)) {
+      outbox.locked.add(row.seq)
+      settler.settle(row, none, done)
+      settler.flush()
+      await runtime.advance(100)
+    }
+    outbox.locked.clear()
+    await runtime.advance(5_000)
+    most = 0
+    for (const row of rows.slice(10)) {
+      settler.settle(row, none, done)
+      settler.flush()
+      await runtime.advance(1)
+    }
+    await runtime.advance(1_000)
+    expect([most, outbox.withStatus('DONE').length]).toEqual([2, 400])
+  })
 })
 
 describe('I22 outcomes of a key', () => {
@@ -330,7 +371,17 @@ describe('draining', () => {
     settleAll(none)
     await runtime.run(() => settler.drain(new AbortController().signal))
     expect(outbox.withStatus('DONE').length).toBe(10)
+    // At once: it does not linger for more.
+    expect(runtime.clock.monotonic()).toBe(100)
     expect(runtime.pending).toBe(0)
+  })
+
+  test('that is given up before it begins writes nothing', async () => {
+    const { runtime, outbox, settleAll, settler } = settling(1)
+    settleAll(none)
+    await settler.drain(AbortSignal.abort())
+    await runtime.advance(1_000)
+    expect(outbox.withStatus('NEW').length).toBe(1)
   })
 
   test('ends when its time is up, and leaves the rows as they are', async () => {
