@@ -36,6 +36,11 @@ export class ReadFloor {
     return this.#complete
   }
 
+  /** Where the next read begins. Rows above it may be unread, even those that were read before. */
+  get next(): bigint | null {
+    return this.#floor
+  }
+
   get isReading(): boolean {
     return this.#read !== undefined
   }

@@ -297,9 +297,13 @@ export class ShardQueue {
     return free.find(({ eventId }) => eventId !== lastFailed) ?? free[0] ?? 'BUSY'
   }
 
-  /** Returns the queries for a probe row: the row itself, and earlier rows of its key. */
+  /**
+   * Returns the queries for a probe row: the row itself, and earlier rows of its key. Such a row may have been in memory
+   * when the probe row was parked, and be unread again, since its key was held and released.
+   */
   queryProbe(row: ProbeRow): ProbeQuery {
-    return probeQuery(this.shard, row, [...this.#rows.seqs])
+    const complete = lower(row.complete, this.#floor.next)
+    return probeQuery(this.shard, { ...row, complete }, [...this.#rows.seqs])
   }
 
   /** Queues a probe row as it was read. @param read undefined if it was not found, or an earlier row of its key was */

@@ -169,6 +169,26 @@ describe('a probe of an unavailable destination', () => {
     expect(queue.probeOf('away', '')).toBe('BUSY')
   })
 
+  test('I7 is no row behind an earlier one of its key that failed, and is due and unread again', () => {
+    const { time, queue, read, take, close, probe } = setup()
+    const rows = [rowOf(1, 'a', 'here'), rowOf(2, 'a')]
+    const fail = (): void => {
+      const row = take()
+      queue.settle(row, { kind: 'RETRY', delayMs: 1_000, error: 'not now' }, time.ms)
+      queue.confirm(row, 0, time.ms)
+      queue.releaseDue((time.ms += 1_000))
+    }
+    read(rows, { settled: 9n })
+    fail()
+    close('away')
+    // The shard is complete up to 9 when the second row is parked, and the first one is in memory.
+    read(rows, { settled: 9n })
+    const known = queue.probeOf('away', '')
+    expect(known).toBe('BUSY')
+    fail()
+    expect(queue.queryProbe(probe()).earlier).toMatchObject({ above: 0n, upTo: 1n, except: [] })
+  })
+
   test('I6 is none once the shard is closed', () => {
     const { queue, read, close, probe } = setup()
     close('away')
