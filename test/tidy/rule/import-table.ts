@@ -21,12 +21,12 @@ const connector = '@waybill/connector'
 export const packageTable: readonly PackageRow[] = [
   { folder: 'packages/core', name: core, imports: [] },
   { folder: 'packages/outbox', name: outbox, imports: [core] },
-  // Its own entry, for services that have these packages anyway; the command and the main entry stay without them.
-  { folder: 'packages/contract/src/waiting', name: '@waybill/contract', imports: [core, outbox, kafka, connector] },
-  { folder: 'packages/contract', name: '@waybill/contract', imports: [core] },
   { folder: 'packages/sql', name: '@waybill/sql', imports: [core, outbox] },
   { folder: 'packages/kafka', name: kafka, imports: [core] },
   { folder: 'packages/connector', name: connector, imports: [core, kafka] },
+  // Its own entry, for services that have these packages anyway; the command and the main entry stay without them.
+  { folder: 'packages/contract/src/waiting', name: '@waybill/contract', imports: [core, outbox, kafka, connector] },
+  { folder: 'packages/contract', name: '@waybill/contract', imports: [core] },
   { folder: 'packages/projection', name: '@waybill/projection', imports: [core, kafka, connector] },
   { folder: 'packages/sim', name: '@waybill/sim', imports: [core, outbox, `${kafka}/wire`] },
   { folder: 'packages/testkit', name: '@waybill/testkit', imports: [core, outbox, kafka, connector, '@waybill/sim'] },

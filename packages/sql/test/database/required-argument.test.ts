@@ -25,10 +25,13 @@ async function refusalOf(call: () => unknown): Promise<Error> {
 describe('what is no database, pool or the like', () => {
   test('is looked for in all functions that take one', () => {
     expect(calls.map(([name]) => name).toSorted()).toEqual([
+      'createAuditLog',
       'createIdempotencyStore',
       'createInbox',
+      'createOperationStore',
       'createOutboxStore',
       'createProjectionStore',
+      'createRequestStore',
       'fromDrizzle',
       'fromKnex',
       'fromKysely',
