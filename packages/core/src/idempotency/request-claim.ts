@@ -29,8 +29,8 @@ export class RequestClaim {
   readonly #request: MarkedRequest
   readonly #name: string
   readonly #own: string
-  /** Settles when the mark is set or not, which may be long after the time limit. */
-  #setting: Promise<unknown> = Promise.resolve()
+  /** Settles when the mark is set or not, which may be long after the time limit; null: it has settled. */
+  #setting: Promise<void> | null = null
 
   constructor(options: ResolvedRequestIdempotencyOptions, request: MarkedRequest) {
     this.#options = options
@@ -53,7 +53,8 @@ export class RequestClaim {
     let held: RequestMark | null
     try {
       const setting = this.#set()
-      this.#setting = setting.catch(() => {}) // Reported below, unless the time limit passed before.
+      const settled = (): void => void (this.#setting = null)
+      this.#setting = setting.then(settled, settled) // Reported below, unless the time limit passed before.
       held = await this.#within(setting)
     } catch (err) {
       if (this.#options.onStoreFailure === 'REJECT') throw new RequestStoreUnavailableError(err)
@@ -85,9 +86,10 @@ export class RequestClaim {
     const { store } = this.#options
     const remove = async (): Promise<unknown> => store.compareAndDelete(this.#name, this.#own)
     await this.#settle('Request mark not released; repeats are rejected until it expires', async () => {
-      if (await remove()) return
+      const setting = this.#setting
+      if ((await remove()) || setting === null) return
       // A command that was queued past its time limit may still set the mark.
-      takeRejection(this.#setting.then(remove))
+      takeRejection(setting.then(remove))
     })
   }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { UnknownCommitError } from '../../src/database/database-errors.ts'
 import { createMemoryRequestStore } from '../../src/idempotency/memory-request-store.ts'
@@ -242,6 +243,26 @@ describe('a store that fails', () => {
     back.resolve()
     await deleted.promise
     expect(await memory.read('5:alice:key-1')).toBeNull()
+  })
+
+  test('asks the store once to delete a mark that expired while the request ran', async () => {
+    const memory = createMemoryRequestStore()
+    let removals = 0
+    const counted: RequestStore = {
+      ...memory,
+      compareAndDelete(...given) {
+        removals++
+        return memory.compareAndDelete(...given)
+      },
+    }
+    const { idempotency, steps } = scene({ store: counted })
+    const create = async (): Promise<never> => {
+      await memory.compareAndDelete('5:alice:key-1', (await memory.read('5:alice:key-1')) ?? '')
+      throw new Error('out of stock')
+    }
+    await expect(idempotency.run(request, { ...steps, create })).rejects.toThrow('out of stock')
+    await setImmediate()
+    expect(removals).toBe(1)
   })
 
   test('leaves the mark of a later request alone', async () => {
