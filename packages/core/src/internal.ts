@@ -117,10 +117,18 @@ export {
 } from './metrics/metric-catalog.ts'
 export type { BucketCounts } from './metrics/metric-cell.ts'
 export {
+  exportedMetric,
+  type MetricFamily,
+  type MetricSeries,
+  metricFamilies,
+  type ReadableMetrics,
+} from './metrics/metric-family.ts'
+export {
   type MetricPoint,
   type MetricReading,
   type MetricsStoreOptions,
 } from './metrics/metrics-store.ts'
+export { prometheusContentType, prometheusText, samplesOf } from './metrics/prometheus-text.ts'
 export type {
   DeadLetterFacet,
   DeadLetterFacetCounts,

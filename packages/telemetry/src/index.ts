@@ -1,1 +1,1 @@
-export { prometheusContentType, prometheusText } from './metrics/prometheus-text.ts'
+export { prometheusContentType, prometheusText } from './metrics/prometheus-page.ts'

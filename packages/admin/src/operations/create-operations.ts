@@ -41,6 +41,7 @@ import type { OperationKind } from './operation-kind.ts'
 import { limitRules } from './operation-limits.ts'
 import type { OperationRequest } from './operation-request.ts'
 import { OperationRunner } from './operation-runner.ts'
+import { OperationTelemetry } from './operation-telemetry.ts'
 import { createOutboxKind, type OperatedOutbox } from './outbox-kinds.ts'
 import { OutcomeTally } from './outcome-tally.ts'
 import { createPurgeKind } from './purge-kind.ts'
@@ -161,7 +162,8 @@ export function createOperations(options: OperationsOptions): Operations {
     store.isDurable ? 'FLEET' : 'INSTANCE',
     administration,
   )
-  const runner = new OperationRunner({ store, kinds, instance: name, runtime, leaseMs, pollMs })
+  const telemetry = new OperationTelemetry(store, runtime)
+  const runner = new OperationRunner({ store, kinds, instance: name, runtime, leaseMs, pollMs, telemetry })
   const nextId = createUlidGenerator(runtime)
   let tally: OutcomeTally | undefined
   const service = createService({
@@ -170,9 +172,10 @@ export function createOperations(options: OperationsOptions): Operations {
     start: () => {
       tally = new OutcomeTally(store, name, runtime)
       runner.start()
+      telemetry.start()
     },
     stop: async () => {
-      await runner.stop()
+      await Promise.all([runner.stop(), telemetry.close()])
       await tally?.close()
     },
     running: () => runner.running,

@@ -3,6 +3,7 @@
 import type { Runtime } from '@waybill/core'
 import type { OperationStore, OperationType } from '@waybill/core/internal'
 import type { OperationKind } from './operation-kind.ts'
+import type { OperationTelemetry } from './operation-telemetry.ts'
 import { runOperation } from './run-operation.ts'
 
 /** The collaborators of a runner. */
@@ -13,6 +14,7 @@ export interface OperationRunnerDeps {
   readonly runtime: Runtime
   readonly leaseMs: number
   readonly pollMs: number
+  readonly telemetry: OperationTelemetry
 }
 
 /** Operations of one process at a time: others wait for another instance, or for one of these to end. */
@@ -65,14 +67,21 @@ export class OperationRunner {
 
   /** Returns whether there may be more to take. */
   async #takeOne(): Promise<boolean> {
-    const { store, kinds, instance, runtime, leaseMs } = this.#deps
+    const { store, kinds, instance, runtime, leaseMs, telemetry } = this.#deps
     if (this.#running.size >= maxRunning) return false
     try {
       const taken = await store.take(instance, [...kinds.keys()], leaseMs)
       const kind = taken === undefined ? undefined : kinds.get(taken.operation.type)
       if (taken === undefined || kind === undefined) return false
       const { id } = taken.operation
-      const run = runOperation(taken, { store, kind, runtime, leaseMs, stopping: this.#stopping.signal })
+      const run = runOperation(taken, {
+        store,
+        kind,
+        runtime,
+        leaseMs,
+        telemetry,
+        stopping: this.#stopping.signal,
+      })
       const ended = run.finally(() => {
         if (this.#running.get(id) === ended) this.#running.delete(id)
         this.#wake()

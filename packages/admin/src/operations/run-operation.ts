@@ -38,6 +38,7 @@ import { isPermanent } from './is-permanent.ts'
 import { maxTakeovers, OperationStalledError } from './operation-errors.ts'
 import type { AppliedBatch, OperationKind, OperationSession, RefusedRecord, RunBatch } from './operation-kind.ts'
 import type { OperationLimits } from './operation-limits.ts'
+import type { OperationTelemetry } from './operation-telemetry.ts'
 
 /** The collaborators of a run. */
 export interface RunDeps {
@@ -45,6 +46,7 @@ export interface RunDeps {
   readonly kind: OperationKind
   readonly runtime: Runtime
   readonly leaseMs: number
+  readonly telemetry: OperationTelemetry
   /** Aborts when the process stops: the run ends after its batch. */
   readonly stopping: AbortSignal
 }
@@ -187,10 +189,19 @@ class OperationRun {
       : applied
     await this.#settle(progressAfter(this.#progress, batch, counted), itemsAfter(batch, counted))
     this.#isUnsettled = false
+    this.#count(batch, counted)
     await runtime.failpoint('operation.settled')
     if (applied.failure !== undefined) throw applied.failure
     if (this.#hasTrouble) await this.#setTrouble(undefined)
     return true
+  }
+
+  #count(batch: RunBatch, { sent, refused, unknown }: AppliedBatch): void {
+    const { telemetry } = this.#deps
+    const { type } = this.#taken.operation
+    telemetry.count(type, 'SENT', sent)
+    telemetry.count(type, 'REFUSED', batch.refused.length + refused.length)
+    telemetry.count(type, 'MAY_REPEAT', Number(sizeOf(unknown)))
   }
 
   /** Waits until the rate permits the next batch. Returns false if an operator wished something meanwhile. */

@@ -1,11 +1,11 @@
 import type { ThresholdReport } from '@waybill/connector'
+import { prometheusContentType, prometheusText } from '@waybill/core/internal'
 import { type Route, route } from '../route/route.ts'
 import { list, mapOf, object } from '../schema/composite-schemas.ts'
 import { named, nullable, optional, type Schema } from '../schema/schema.ts'
 import { anyJson, boolean, openWord } from '../schema/value-schemas.ts'
 import type { AdminServices } from '../service/admin-services.ts'
 import { words } from './answer-schemas.ts'
-import { prometheusText } from './prometheus-text.ts'
 
 const probeSchema: Schema = named('Probe', object({ status: openWord(['UP', 'DOWN']), reasons: list(words) }))
 
@@ -70,8 +70,8 @@ export function systemRoutes(services: AdminServices): readonly Route[] {
       tag,
       summary: 'Returns all metrics as Prometheus text',
       access: options.publicMetrics ? 'PUBLIC' : { permission: 'bindings:read', of: 'ALL' },
-      produces: 'text/plain; version=0.0.4; charset=utf-8',
-      run: () => ({ raw: prometheusText(options.metrics?.read() ?? []) }),
+      produces: prometheusContentType,
+      run: () => ({ raw: options.metrics === undefined ? '' : prometheusText(options.metrics) }),
     }),
     route({
       id: 'getHealth',

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { applicationOperator } from '@waybill/core'
+import { applicationOperator, createMemoryMetrics } from '@waybill/core'
 import type { OperationStore } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 import { ana, inScene } from './operations-scene.ts'
@@ -21,6 +21,20 @@ describe('a replay as an operation', () => {
         expect(outcomes).toEqual({ succeeded: 7n, retrying: 0n, failedAgain: 1n, skipped: 0n })
       })
       expect(scene.handled.toSorted()).toEqual(carriers.slice(1))
+    }))
+
+  test('counts its records, and is a gauge until it ends', () =>
+    inScene(async (scene) => {
+      await scene.bury(carriers)
+      const metrics = createMemoryMetrics()
+      const operations = await scene.operations({ runtime: { ...scene.runtime, metrics } })
+      const running = { type: 'REPLAY', state: 'RUNNING' }
+      const { id } = await operations.create({ ...everything, rate: 0.1 }, ana)
+      await scene.until(async () => expect(metrics.latest('eventbus.operations', running)).toBe(1))
+      await operations.setRate(id, 1_000, ana)
+      await scene.reached(id, 'DONE')
+      await scene.until(async () => expect(metrics.latest('eventbus.operations', running)).toBe(0))
+      expect(metrics.total('eventbus.operation.records', { type: 'REPLAY', outcome: 'SENT' })).toBe(8)
     }))
 
   test('does not touch what died after it was created', () =>

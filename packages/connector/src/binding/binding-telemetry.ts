@@ -16,6 +16,7 @@ export const metricName = {
   circuitState: 'eventbus.circuit.state',
   lag: 'eventbus.consumer.lag',
   lagSeconds: 'eventbus.consumer.lag.seconds',
+  position: 'eventbus.consumer.position',
   containerState: 'eventbus.container.state',
   deadLetterDepth: 'eventbus.dlt.depth',
   tierDepth: 'eventbus.retry.tier.depth',

@@ -1,5 +1,5 @@
 /**
- * The lag of owned source partitions, in records and in seconds. The seconds are the age of the lowest unsettled record.
+ * The position and the lag of owned source partitions, in records and in seconds. The seconds are the age of the lowest unsettled record.
  * While that record was not fetched, for example because the partition is paused, they count from when the log was first
  * seen to be longer than what is settled: the record is at least as old.
  *
@@ -24,6 +24,7 @@ interface Lag {
   readonly labels: MetricLabels
   records: number
   seconds: number
+  position: bigint
 }
 
 interface Seen {
@@ -55,13 +56,14 @@ export class LagGauges {
       this.#series.set(key, labels)
       released.delete(key)
       if (one.end === undefined) continue
-      const lag = lags.get(key) ?? { labels, records: 0, seconds: 0 }
+      const lag = lags.get(key) ?? { labels, records: 0, seconds: 0, position: 0n }
       lag.records += recordsOf(one)
       lag.seconds = Math.max(lag.seconds, this.#secondsOf(one, seenBefore))
+      lag.position += one.status.watermark
       lags.set(key, lag)
     }
     for (const lag of lags.values()) this.#set(lag)
-    for (const labels of released.values()) this.#set({ labels, records: 0, seconds: 0 })
+    for (const labels of released.values()) this.#setLag(labels, 0, 0)
   }
 
   #secondsOf(one: LaggingPartition, seenBefore: ReadonlyMap<string, Seen>): number {
@@ -77,7 +79,12 @@ export class LagGauges {
     return Math.max(0, ms) / 1_000
   }
 
-  #set({ labels, records, seconds }: Lag): void {
+  #set({ labels, records, seconds, position }: Lag): void {
+    this.#setLag(labels, records, seconds)
+    this.#runtime.metrics.gauge(metricName.position, labels, Number(position))
+  }
+
+  #setLag(labels: MetricLabels, records: number, seconds: number): void {
     this.#runtime.metrics.gauge(metricName.lag, labels, records)
     this.#runtime.metrics.gauge(metricName.lagSeconds, labels, seconds)
   }

@@ -70,7 +70,7 @@ export const figures: Readonly<Record<ThresholdFigure, FigureSource>> = {
   produceP99Ms: {
     kind: 'histogram',
     metric: produceDurationMetric,
-    subject: ['topic'],
+    subject: ['cluster', 'topic'],
     combine: 'P99',
     windowMs: 5 * minuteMs,
     runbook: 'produce-latency',

@@ -18,6 +18,8 @@ describe('every five seconds a connector measures', () => {
       await write('orders', ['a', 'b', 'c'], 1)
       const lag = (partition: number) => metrics.latest('eventbus.consumer.lag', { binding: 'shipping', partition })
       await eventually(() => expect([lag(0), lag(1)]).toEqual([0, 3]))
+      const position = (partition: number) => metrics.latest('eventbus.consumer.position', { partition })
+      expect([position(0), position(1)]).toEqual([0, 0])
       await bus.stop('shipping')
       await sleep(5_000)
       expect([lag(0), lag(1)]).toEqual([0, 0])

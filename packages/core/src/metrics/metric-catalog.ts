@@ -114,6 +114,13 @@ const connector: readonly Row[] = [
     'Offsets between the lowest unsettled one and the end of the source',
   ],
   ['eventbus.consumer.lag.seconds', 'gauge', 's', [...ofBinding, 'partition'], 'Age of the lowest unsettled record'],
+  [
+    'eventbus.consumer.position',
+    'gauge',
+    '{record}',
+    [...ofBinding, 'partition'],
+    'Lowest unsettled offset of a partition; the sum where a binding reads several topics',
+  ],
   ['eventbus.retry.tier.depth', 'gauge', '{record}', [...ofBinding, 'tier'], 'Records that wait in a retry tier'],
   ['eventbus.dlt.depth', 'gauge', '{record}', ofBinding, 'Offsets in the dead letter topic; the same in every process'],
 ]
@@ -123,9 +130,17 @@ const client: readonly Row[] = [
     'kafka.produce.duration',
     'histogram',
     'ms',
-    ['topic'],
+    ['cluster', 'topic'],
     'From the send of a record to the acknowledgment of its batch',
     durationMs,
+  ],
+  ['kafka.produce.records', 'counter', '{record}', ['cluster', 'topic'], 'Records that a producer wrote'],
+  [
+    'kafka.produce.failed',
+    'counter',
+    '{record}',
+    ['cluster', 'topic', 'reason'],
+    'Records whose send was rejected, by reason',
   ],
   [
     'kafka.topic.under.replicated.partitions',
@@ -145,6 +160,23 @@ const projection: readonly Row[] = [
     '{key}',
     ['projection'],
     'Keys whose events are dead-lettered until an operator releases them',
+  ],
+]
+
+const admin: readonly Row[] = [
+  [
+    'eventbus.operations',
+    'gauge',
+    '{operation}',
+    ['type', 'state'],
+    'Operations that have not ended; the same in every process that shares their store',
+  ],
+  [
+    'eventbus.operation.records',
+    'counter',
+    '{record}',
+    ['type', 'outcome'],
+    'Records that operations went through in this process, by outcome',
   ],
 ]
 
@@ -190,6 +222,7 @@ export const metricCatalog: readonly MetricInfo[] = Object.freeze([
   ...infosOf('CLIENT', client),
   ...infosOf('OUTBOX', outbox),
   ...infosOf('PROJECTION', projection),
+  ...infosOf('ADMIN', admin),
   ...infosOf('TELEMETRY', telemetry),
 ])
 

@@ -43,6 +43,10 @@ export interface KafkaClientOptions extends Pick<BrokerTransportOptions, 'tls' |
   readonly brokers: readonly string[]
   /** Name of this client in broker logs and quotas. @defaultValue 'waybill' */
   readonly clientId?: string
+  /**
+   * Name of the cluster in the metrics of producers: its alias in `clusters` of `createConnector`. @defaultValue 'default'
+   */
+  readonly clusterLabel?: string
   /** Replaces TCP connections to brokers, for example with a simulated cluster. */
   readonly transport?: KafkaTransport
   /** @defaultValue the system runtime */
@@ -80,6 +84,7 @@ function isAddress(value: unknown): boolean {
 interface ResolvedKafkaClientOptions {
   readonly brokers: readonly string[]
   readonly clientId: string
+  readonly clusterLabel: string
   readonly transport: KafkaTransport | undefined
   readonly runtime: Runtime | undefined
   readonly tls: KafkaClientOptions['tls']
@@ -98,6 +103,12 @@ const rules: { readonly [K in keyof ResolvedKafkaClientOptions]: Rule<ResolvedKa
     called: 'a text of 1 to 249 characters',
     default: defaultClientId,
     because: 'one name for the whole application; set your own where quotas matter',
+  }),
+  clusterLabel: text({
+    pattern: /^.{1,100}$/s,
+    called: 'a text of 1 to 100 characters',
+    default: 'default',
+    because: 'most applications have one cluster',
   }),
   transport: optional(instance('a KafkaTransport', (value) => hasMethods(value, 'connect'))),
   runtime: runtimeRule,
@@ -119,7 +130,7 @@ export function createKafkaClient(given: KafkaClientOptions): KafkaClient {
   const cluster = createCluster(metadataNodes, options.brokers.map(parseAddress), runtime)
   const closing = new AbortController()
   const made = new Set<AsyncDisposable>()
-  const producerDeps = { cluster, nodes: produceNodes, runtime }
+  const producerDeps = { cluster, nodes: produceNodes, runtime, clusterLabel: options.clusterLabel }
 
   /** Tracks a resource until it ends, since a client may outlive thousands of consumers. */
   const keep = <T extends AsyncDisposable>(make: (ended: () => void) => T): T => {

@@ -11,7 +11,7 @@ import {
   type MetricProducer,
 } from '@opentelemetry/sdk-metrics'
 import { type Clock, type MetricsStore, systemRuntime } from '@waybill/core'
-import { type MetricFamily, type MetricSeries, metricFamilies } from './metric-family.ts'
+import { type MetricFamily, type MetricSeries, metricFamilies } from '@waybill/core/internal'
 
 /** Options of {@link otelMetricProducer}. */
 export interface MetricProducerOptions {

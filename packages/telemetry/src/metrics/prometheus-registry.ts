@@ -1,10 +1,8 @@
 /** Waybill's metrics beside those of the application, in a registry of prom-client. */
 
 import type { MetricsStore } from '@waybill/core'
-import { metricCatalog } from '@waybill/core/internal'
+import { exportedMetric, type MetricFamily, metricCatalog, metricFamilies, samplesOf } from '@waybill/core/internal'
 import { type Metric, Registry } from 'prom-client'
-import { exportedMetric, type MetricFamily, metricFamilies } from './metric-family.ts'
-import { samplesOf } from './prometheus-text.ts'
 
 /** Options of {@link prometheusRegistry}. */
 export interface PrometheusRegistryOptions {

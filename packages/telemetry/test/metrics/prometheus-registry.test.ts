@@ -1,8 +1,8 @@
 import { createMetricsStore } from '@waybill/core'
+import { prometheusText } from '@waybill/core/internal'
 import { Counter, Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { prometheusRegistry } from '../../src/metrics/prometheus-registry.ts'
-import { prometheusText } from '../../src/metrics/prometheus-text.ts'
 
 const labels = { binding: 'ship', cluster: 'default' }
 

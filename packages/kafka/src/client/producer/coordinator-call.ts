@@ -16,6 +16,8 @@ export interface ProducerDeps {
   readonly cluster: Cluster
   readonly nodes: Nodes
   readonly runtime: Runtime
+  /** The name of the cluster in metrics. @defaultValue 'default' */
+  readonly clusterLabel?: string
   /** Called when the producer has ended, so that its creator can drop it. */
   readonly ended?: () => void
 }

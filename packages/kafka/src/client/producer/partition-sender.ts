@@ -63,7 +63,7 @@ export interface SenderContext {
    */
   readonly raisesEpoch: boolean
   /** Called when a batch is in the log, with the time of `send` of its first record. */
-  written(topic: string, sentAt: number, now: number): void
+  written(topic: string, sentAt: number, now: number, records: number): void
   /** Called when a record has its result. */
   settled(record: PendingRecord): void
   /** Called when a producer id has no epochs left. */
@@ -247,7 +247,7 @@ export class PartitionSender {
 
   #written({ code, baseOffset }: { readonly code: number; readonly baseOffset: bigint }, now: number): void {
     const count = this.#count
-    this.#context.written(this.topic, this.#queue.at(0)?.sentAt ?? now, now)
+    this.#context.written(this.topic, this.#queue.at(0)?.sentAt ?? now, now, count)
     this.#sequence = sequenceAfter(this.#sequence, count)
     this.#limit *= 2
     this.#clearBatch()

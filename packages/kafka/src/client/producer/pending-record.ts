@@ -37,6 +37,7 @@ export class PendingRecord implements MeasuredRecord {
   readonly #resolve: (written: SendResult) => void
   readonly #reject: (error: KafkaError) => void
   #isSettled = false
+  #error: KafkaError | undefined
 
   /** @throws ArgumentError */
   constructor(record: OutRecord, nowMs: number, sentAt: number, ordinal: number) {
@@ -61,6 +62,11 @@ export class PendingRecord implements MeasuredRecord {
     return this.#isSettled
   }
 
+  /** The reason why `send` was rejected. */
+  get error(): KafkaError | undefined {
+    return this.#error
+  }
+
   written(partition: number, offset: bigint): void {
     this.#isSettled = true
     this.#resolve({ partition, offset })
@@ -68,6 +74,7 @@ export class PendingRecord implements MeasuredRecord {
 
   failed(error: KafkaError): void {
     this.#isSettled = true
+    this.#error = error
     this.#reject(error)
   }
 }

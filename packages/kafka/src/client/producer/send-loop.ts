@@ -17,8 +17,8 @@ import { LeaderFinder } from './leader-finder.ts'
 import type { AttemptResult, PartitionSender, SenderContext } from './partition-sender.ts'
 import { PendingRecord } from './pending-record.ts'
 import { mayBeStaleLeader } from './produce-answer.ts'
-import { ProduceDurations } from './produce-durations.ts'
 import { type Attempt, attemptResults, produceRequest } from './produce-request.ts'
+import { ProduceTelemetry } from './produce-telemetry.ts'
 import type { OutRecord, SendOptions, SendResult } from './producer.ts'
 import type { ProducerIdentity } from './producer-identity.ts'
 import type { ResolvedProducerOptions } from './producer-options.ts'
@@ -74,7 +74,7 @@ export class SendLoop {
   readonly #admission: Admission
   readonly #leaders: LeaderFinder
   readonly #signals: SignalWatch<PendingRecord>
-  readonly #durations: ProduceDurations
+  readonly #telemetry: ProduceTelemetry
   readonly #routes: Map<string, TopicRoute> = new Map()
   /** Partitions with records and nothing in flight, longest waiting first. */
   readonly #waiting: Set<PartitionSender> = new Set()
@@ -98,13 +98,13 @@ export class SendLoop {
     this.#policy = policy
     this.#admission = new Admission(options.maxBufferedBytes)
     this.#signals = new SignalWatch(deps.runtime, (record, why) => this.#cancel(record, why))
-    this.#durations = new ProduceDurations(deps.runtime.metrics)
+    this.#telemetry = new ProduceTelemetry(deps.runtime.metrics, deps.clusterLabel ?? 'default')
     this.#context = {
       options,
       random: deps.runtime.random,
       isTransactional: policy.transactionalId !== null,
       raisesEpoch: policy.raisesEpoch,
-      written: (topic, sentAt, now) => this.#durations.observe(topic, now - sentAt),
+      written: (topic, sentAt, now, records) => this.#telemetry.written(topic, now - sentAt, records),
       settled: (record) => {
         this.#admission.release(record)
         this.#settled(record)
@@ -134,8 +134,11 @@ export class SendLoop {
       return Promise.reject(error) // An invalid record, or unreadable headers.
     }
     const { maxRecordBytes } = this.#options
-    if (pending.bytes > maxRecordBytes)
-      return Promise.reject(tooLargeError(pending.topic, pending.bytes, maxRecordBytes))
+    if (pending.bytes > maxRecordBytes) {
+      const error = tooLargeError(pending.topic, pending.bytes, maxRecordBytes)
+      this.#telemetry.failed(pending.topic, error.reason ?? error.kind)
+      return Promise.reject(error)
+    }
     this.#ordinal++
     this.#outstanding++
     this.#watch(pending.sentAt)
@@ -259,6 +262,8 @@ export class SendLoop {
   #settled(record: PendingRecord): void {
     this.#outstanding--
     this.#signals.delete(record)
+    const { error, topic } = record
+    if (error !== undefined) this.#telemetry.failed(topic, error.reason ?? error.kind)
     let isFlushed = false
     for (const flush of this.#flushes) {
       if (record.ordinal > flush.upTo || --flush.remaining > 0) continue

@@ -98,8 +98,29 @@ export function testProducer(run: RunInWorld): void {
       await using producer = createProducer({ ...client, runtime: { ...client.runtime, metrics } })
       await producer.send(textRecord(topic, 'alone'))
       await Promise.all([producer.send(textRecord(topic, 'two')), producer.send(textRecord(topic, 'of one batch'))])
-      expect(metrics.distribution('kafka.produce.duration', { topic }).count).toBe(2)
+      expect(metrics.distribution('kafka.produce.duration', { cluster: 'default', topic }).count).toBe(2)
       expect(metrics.distribution('kafka.produce.duration').sum).toBeGreaterThan(0)
+      expect(metrics.total('kafka.produce.records', { cluster: 'default', topic })).toBe(3)
+    }))
+
+  test('counts records whose send was rejected, by reason, apart for each cluster', () =>
+    run(async (world) => {
+      const topic = await world.createTopic(1)
+      const client = world.client()
+      const metrics = createMemoryMetrics()
+      const runtime = { ...client.runtime, metrics }
+      for (const clusterLabel of ['eu', 'us']) {
+        await using producer = createProducer({ ...client, runtime, clusterLabel }, 'EVENT', {
+          deliveryTimeoutMs: 1_000,
+          requestTimeoutMs: 500,
+        })
+        await producer.send(textRecord(topic, 'written'))
+        await expect(producer.send({ ...textRecord(topic, 'nowhere'), partition: 7 })).rejects.toThrow(topic)
+      }
+      for (const cluster of ['eu', 'us']) {
+        expect(metrics.total('kafka.produce.failed', { cluster, topic })).toBe(1)
+        expect(metrics.total('kafka.produce.records', { cluster, topic })).toBe(1)
+      }
     }))
 
   test('stamps a record with the time of its send', () =>

@@ -5,7 +5,10 @@
  * label `outbox`, so that one dashboard fits all of them.
  */
 
-import { type BucketCounts, identifyMetric, type MetricKind, type MetricReading } from '@waybill/core/internal'
+import type { MetricKind } from '../telemetry/metrics.ts'
+import { identifyMetric } from './metric-catalog.ts'
+import type { BucketCounts } from './metric-cell.ts'
+import type { MetricReading } from './metrics-store.ts'
 
 /** Series that are read: a `MetricsStore`. */
 export interface ReadableMetrics {
@@ -54,6 +57,7 @@ const shared: ReadonlySet<string> = new Set([
   'eventbus.dlt.depth',
   'kafka.topic.under.replicated.partitions',
   'projection.quarantined.keys',
+  'eventbus.operations',
   'lag.oldest.ms',
   'rows.pending',
   'rows.retrying',

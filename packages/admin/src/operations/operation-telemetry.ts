@@ -1,0 +1,85 @@
+/** Counts the records of operations, and sets the gauge of operations that have not ended. */
+
+import type { Runtime } from '@waybill/core'
+import { bindMetric, type Measure, type OperationStore, type OperationType } from '@waybill/core/internal'
+
+type Outcome = 'SENT' | 'REFUSED' | 'MAY_REPEAT'
+
+/** A gauge that is not set for a minute is gone. */
+const everyMs = 15_000
+/** Operations that are counted: more of them at the same time need a look anyway. */
+const most = 500
+const open = ['PLANNED', 'RUNNING', 'PAUSED'] as const
+
+/** See the file's comment. */
+export class OperationTelemetry {
+  readonly #store: Pick<OperationStore, 'list'>
+  readonly #runtime: Runtime
+  readonly #records = new Map<string, Measure>()
+  readonly #closing = new AbortController()
+  /** Series that were set: without such operations they become 0. */
+  readonly #known = new Map<string, Measure>()
+  #measuring: Promise<void> | undefined
+
+  constructor(store: Pick<OperationStore, 'list'>, runtime: Runtime) {
+    this.#store = store
+    this.#runtime = runtime
+  }
+
+  /** Measures the gauge until it is closed. */
+  start(): void {
+    this.#measuring ??= this.#run()
+  }
+
+  /** Never rejects. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#measuring
+  }
+
+  /** Counts records that an operation went through. */
+  count(type: OperationType, outcome: Outcome, records: number): void {
+    if (records === 0) return
+    const key = `${type} ${outcome}`
+    let measure = this.#records.get(key)
+    if (measure === undefined) {
+      const labels = Object.freeze({ type, outcome })
+      this.#records.set(
+        key,
+        (measure = bindMetric(this.#runtime.metrics, 'counter', 'eventbus.operation.records', labels)),
+      )
+    }
+    measure(records)
+  }
+
+  /** Never rejects. */
+  async #run(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      await this.#measure()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      // Not `timers.sleep`: a gauge must not keep a process alive.
+      using _ = this.#runtime.timers.schedule(everyMs, resolve)
+      signal.addEventListener('abort', () => resolve(), { once: true })
+      if (signal.aborted) resolve()
+      await promise
+    }
+  }
+
+  async #measure(): Promise<void> {
+    try {
+      const { items } = await this.#store.list({ states: open }, { limit: most })
+      const counts = new Map<string, number>([...this.#known.keys()].map((key) => [key, 0]))
+      for (const { type, state } of items) {
+        const key = `${type} ${state}`
+        counts.set(key, (counts.get(key) ?? 0) + 1)
+        if (this.#known.has(key)) continue
+        const labels = Object.freeze({ type, state })
+        this.#known.set(key, bindMetric(this.#runtime.metrics, 'gauge', 'eventbus.operations', labels))
+      }
+      for (const [key, count] of counts) this.#known.get(key)?.(count)
+    } catch (err) {
+      this.#runtime.logger.warn({ err }, 'Operations not counted, retrying')
+    }
+  }
+}
