@@ -2,11 +2,20 @@
 
 export { type AdminGrant, Grants } from './access/access.ts'
 export { allPermissions } from './access/permission.ts'
+export {
+  causeOf,
+  type FailureCause,
+  type Fingerprint,
+  fingerprintOf,
+  fingerprintRule,
+  standardFingerprint,
+} from './dead-letters/fingerprint.ts'
+export { type IndexingRule, indexedLetter } from './dead-letters/indexed-letter.ts'
 export type { RequestBody } from './http/admin-request.ts'
 export type { FastifyAdminPlugin, FastifyAnswer, FastifyCall, FastifyHost } from './mount/fastify-plugin.ts'
 export type { FetchOptions, HonoContext } from './mount/fetch-handler.ts'
 export type { CreateOptions, OperationAction } from './operations/create-operations.ts'
-export type { Fingerprint, LetterFilter } from './operations/dead-letter-predicate.ts'
+export type { LetterFilter } from './operations/dead-letter-predicate.ts'
 export { predicateOf } from './operations/dead-letter-predicate.ts'
 export { OperationStalledError, UnknownOperationTypeError } from './operations/operation-errors.ts'
 export type {

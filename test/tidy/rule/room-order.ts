@@ -158,6 +158,7 @@ export const roomPlans: readonly RoomPlan[] = [
   {
     within: 'packages/admin/src',
     rooms: [
+      'dead-letters',
       'operations',
       'http',
       'access',

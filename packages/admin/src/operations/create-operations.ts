@@ -34,8 +34,8 @@ import {
   resolveOptions,
   text,
 } from '@waybill/core/option'
+import { type Fingerprint, standardFingerprint } from '../dead-letters/fingerprint.ts'
 import { createDeadLetterKind } from './dead-letter-kinds.ts'
-import type { Fingerprint } from './dead-letter-predicate.ts'
 import { UnknownOperationTypeError } from './operation-errors.ts'
 import type { OperationKind } from './operation-kind.ts'
 import { limitRules } from './operation-limits.ts'
@@ -67,7 +67,10 @@ export interface OperationsOptions {
   readonly instance?: string | undefined
   /** Further types of operations. @defaultValue none */
   readonly kinds?: readonly OperationKind[] | undefined
-  /** Returns the failure group of a dead letter, for filters by group. @defaultValue none */
+  /**
+   * Returns the failure group of a dead letter, for filters by group.
+   * @defaultValue by error class, message without ids, first own frame and event type
+   */
   readonly fingerprint?: Fingerprint | undefined
   /**
    * Permissions and audit log for creating, starting, pausing, resuming, cancelling and changing operations. The effects
@@ -155,7 +158,7 @@ export function createOperations(options: OperationsOptions): Operations {
   const resolved = resolveOptions('createOperations', rules, options)
   const { connector, outboxes, fingerprint, administration, instance: name, leaseMs, pollMs, runtime } = resolved
   const store = resolved.store ?? createMemoryOperationStore({ runtime })
-  const kinds = kindsOf(connector, outboxes, fingerprint, runtime)
+  const kinds = kindsOf(connector, outboxes, fingerprint ?? standardFingerprint, runtime)
   for (const kind of resolved.kinds) kinds.set(kind.type, kind)
   const audited = new AuditedOperations<OperationAction>(
     runtime,
@@ -266,7 +269,7 @@ function wishedOf(operation: StoredOperation | undefined): object {
 function kindsOf(
   connector: Pick<Connector, 'admin'> | undefined,
   outboxes: Readonly<Record<string, OperatedOutbox>>,
-  fingerprint: Fingerprint | undefined,
+  fingerprint: Fingerprint,
   runtime: Runtime,
 ): Map<OperationType, OperationKind> {
   const kinds: OperationKind[] = []

@@ -12,8 +12,9 @@ import {
 } from '@waybill/connector/internal'
 import type { OperatorIdentity } from '@waybill/core'
 import { type LogRange, type OperationType, rangeToJson, type StoredOperation } from '@waybill/core/internal'
+import type { Fingerprint } from '../dead-letters/fingerprint.ts'
 import { countSelection } from './count-selection.ts'
-import { type Fingerprint, type LetterFilter, predicateOf } from './dead-letter-predicate.ts'
+import { type LetterFilter, predicateOf } from './dead-letter-predicate.ts'
 import type {
   AppliedBatch,
   OperationKind,
@@ -27,7 +28,7 @@ import { readEditRequest, readReplayRequest, singleLimits } from './operation-re
 /** The collaborators of the kinds. */
 export interface DeadLetterKindDeps {
   readonly connector: Pick<Connector, 'admin'>
-  readonly fingerprint?: Fingerprint | undefined
+  readonly fingerprint: Fingerprint
 }
 
 /** A frozen request, as it is stored. */

@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer'
 import { applicationOperator, createMemoryMetrics } from '@waybill/core'
 import type { OperationStore } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
+import { standardFingerprint } from '../../src/dead-letters/fingerprint.ts'
 import { ana, inScene } from './operations-scene.ts'
 
 const carriers = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8']
@@ -371,6 +372,20 @@ describe('requests', () => {
       expect((await scene.reached(id, 'DONE')).by).toBe('application')
     }))
 
+  test('by failure group replay the dead letters of this cause alone', () =>
+    inScene(async (scene) => {
+      await scene.bury(['c1', 's1', 'c2'])
+      scene.fails = () => false
+      const groups = new Map<string, string>()
+      for await (const letter of scene.connector.admin.deadLetters('shipping', ana))
+        groups.set(String(letter.record.value), standardFingerprint(letter))
+      expect(groups.get('c1')).toBe(groups.get('c2'))
+      const operations = await scene.operations()
+      const { id } = await operations.create({ ...everything, filter: { group: groups.get('c1') } }, ana)
+      await scene.reached(id, 'DONE')
+      await scene.until(() => expect(scene.handled.toSorted()).toEqual(['c1', 'c2']))
+    }))
+
   test('with one idempotency key are one operation', () =>
     inScene(async (scene) => {
       await scene.bury(['c1'])
@@ -387,7 +402,6 @@ describe('requests', () => {
     ['with a tier that does not exist', { type: 'REPLAY_TO_TIER', binding: 'shipping', tier: 9, filter: {} }, 'Tier 9'],
     ['for a binding that does not exist', { ...everything, binding: 'billing' }, 'billing'],
     ['of an unknown type', { ...everything, type: 'MEND' }, 'MEND'],
-    ['by failure group without a fingerprint', { ...everything, filter: { group: 'abc' } }, 'failure group'],
   ])('are refused %s', (_, request, text) =>
     inScene(async (scene) => {
       await scene.bury(['c1'])

@@ -24,7 +24,7 @@ import type { ResolvedDeadLetter } from '../binding/resolved-binding.ts'
 import { readEnvelope, writeEnvelope } from './dead-letter-envelope.ts'
 import { beginHeaders, writeCarried } from './derived-headers.ts'
 import { exceptionClassOf, exceptionMessageOf, exceptionStackOf, type Redact } from './failure-text.ts'
-import { isSpringDeadLetterHeader, readForeignDeadLetter } from './foreign-dead-letter.ts'
+import { isForeignDeadLetterHeader, readForeignDeadLetter } from './foreign-dead-letter.ts'
 import { type Hop, historyAfter, totalAttemptsOf } from './hop.ts'
 import { DeserializationError } from './record-errors.ts'
 import { applicationHeaders, engineHeaders, headersOf, readableHeadersOf } from './record-headers.ts'
@@ -104,7 +104,7 @@ function decodeFailureOf(error: unknown, redact: Redact): readonly [header: Writ
 }
 
 /**
- * Reads a dead letter in either format, including those of Spring Kafka. `key`, `value` and the application's headers
+ * Reads a dead letter in either format, including those of Spring Kafka, SmallRye and Kafka Connect. `key`, `value` and the application's headers
  * are those of the original record; the engine's headers follow. Never throws: values missing from a foreign dead
  * letter are empty, -1 or 0, and its reason is MANUAL.
  */
@@ -164,7 +164,7 @@ export function readDeadLetter(
     attemptTraceparent: traceparentOf(headers),
     deadAtMs: headers.timestampMs(deadLetterHeader.timestamp),
     isBatch: headers.has(deadLetterHeader.batchLastOffset),
-    application: application.without(isSpringDeadLetterHeader),
+    application: application.without(isForeignDeadLetterHeader),
     isWhole: readable !== null && (!isEnvelope || inside !== undefined),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Reads dead letters of other programs: Spring Kafka with its `kafka_dlt-` headers, and producers in other languages
- * that write the JSON envelope without headers.
+ * Reads dead letters of other programs: Spring Kafka with its `kafka_dlt-` headers, SmallRye with `dead-letter-`, Kafka
+ * Connect with `__connect.errors.`, and producers in other languages that write the JSON envelope without headers.
  */
 
 import { type RecordHeaders } from '@waybill/core'
@@ -35,9 +35,32 @@ const spring = {
   exceptionMessage: 'kafka_dlt-exception-message',
 } as const
 
-/** Returns whether Spring Kafka adds this header to dead letters; it is not part of the original record. */
-export function isSpringDeadLetterHeader(name: string): boolean {
-  return name.startsWith(springPrefix)
+/** SmallRye Reactive Messaging writes numbers as decimal text, and names no group. */
+const smallRye = {
+  topic: 'dead-letter-topic',
+  partition: 'dead-letter-partition',
+  offset: 'dead-letter-offset',
+  exceptionClass: 'dead-letter-exception-class-name',
+  exceptionMessage: 'dead-letter-reason',
+  causeClass: 'dead-letter-cause-class-name',
+  causeMessage: 'dead-letter-cause',
+} as const
+const smallRyeHeaders: ReadonlySet<string> = new Set(Object.values(smallRye))
+
+const connectPrefix = '__connect.errors.'
+/** Kafka Connect and Confluent's connectors. The consumer group of a sink is `connect-` and its name. */
+const connect = {
+  topic: '__connect.errors.topic',
+  partition: '__connect.errors.partition',
+  offset: '__connect.errors.offset',
+  connector: '__connect.errors.connector.name',
+  exceptionClass: '__connect.errors.exception.class.name',
+  exceptionMessage: '__connect.errors.exception.message',
+} as const
+
+/** Returns whether another program adds this header to dead letters; it is not part of the original record. */
+export function isForeignDeadLetterHeader(name: string): boolean {
+  return name.startsWith(springPrefix) || name.startsWith(connectPrefix) || smallRyeHeaders.has(name)
 }
 
 /** Reads such a dead letter. Returns undefined for an unknown format. Never throws. */
@@ -45,7 +68,41 @@ export function readForeignDeadLetter(
   { value }: Pick<KafkaRecord, 'value'>,
   headers: RecordHeaders,
 ): ForeignDeadLetter | undefined {
-  return headers.has(spring.topic) ? readSpring(headers) : readBareEnvelope(value)
+  if (headers.has(spring.topic)) return readSpring(headers)
+  if (headers.has(connect.topic)) return readConnect(headers)
+  // Applications may have headers of the first of these names, so two are required.
+  if (headers.has(smallRye.topic) && headers.has(smallRye.exceptionClass)) return readSmallRye(headers)
+  return readBareEnvelope(value)
+}
+
+function readSmallRye(headers: RecordHeaders): ForeignDeadLetter {
+  const cause = headers.text(smallRye.causeClass)
+  return {
+    topic: headers.text(smallRye.topic),
+    partition: headers.integer(smallRye.partition),
+    offset: headers.offset(smallRye.offset),
+    timestamp: undefined,
+    consumerGroup: undefined,
+    exceptionClass: cause ?? headers.text(smallRye.exceptionClass),
+    exceptionMessage: headers.text(cause === undefined ? smallRye.exceptionMessage : smallRye.causeMessage),
+    attempts: undefined,
+    inside: undefined,
+  }
+}
+
+function readConnect(headers: RecordHeaders): ForeignDeadLetter {
+  const connector = headers.text(connect.connector)
+  return {
+    topic: headers.text(connect.topic),
+    partition: headers.integer(connect.partition),
+    offset: headers.offset(connect.offset),
+    timestamp: undefined,
+    consumerGroup: connector === undefined ? undefined : `connect-${connector}`,
+    exceptionClass: headers.text(connect.exceptionClass),
+    exceptionMessage: headers.text(connect.exceptionMessage),
+    attempts: undefined,
+    inside: undefined,
+  }
 }
 
 function readSpring(headers: RecordHeaders): ForeignDeadLetter {

@@ -1,7 +1,7 @@
 import type { KafkaRecord } from '@waybill/kafka'
 import type { StoredDeadLetter } from '../api/dead-letter-types.ts'
 import { jsonSafe } from '../api/json-safe.ts'
-import type { DeadLetterReading } from '../records/dead-letter-record.ts'
+import { type DeadLetterReading, readDeadLetter } from '../records/dead-letter-record.ts'
 
 /** Returns the time in the dead letter's headers; without one, the record's timestamp. */
 export function deadAtOf({ deadAtMs }: DeadLetterReading, { timestamp }: Pick<KafkaRecord, 'timestamp'>): number {
@@ -14,4 +14,9 @@ export function storedDeadLetter(letter: DeadLetterReading, record: KafkaRecord)
   const { consumerGroup, replayCount } = letter
   const deadAtMs = deadAtOf(letter, record)
   return jsonSafe({ topic, partition, offset, deadAtMs, consumerGroup, replayCount, record: letter.record })
+}
+
+/** Returns the dead letter in a record of a dead letter topic, in any known format. Never throws. */
+export function readStoredDeadLetter(record: KafkaRecord): StoredDeadLetter {
+  return storedDeadLetter(readDeadLetter(record), record)
 }

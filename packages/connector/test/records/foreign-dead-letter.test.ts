@@ -81,6 +81,70 @@ describe('a dead letter of Spring', () => {
   })
 })
 
+describe('a dead letter of SmallRye', () => {
+  const headers = [
+    ['id', text('e-1')],
+    ['dead-letter-topic', text('prices')],
+    ['dead-letter-partition', text('2')],
+    ['dead-letter-offset', text('9007199254740993')],
+    ['dead-letter-exception-class-name', text('java.lang.RuntimeException')],
+    ['dead-letter-reason', text('wrapped')],
+  ] as const
+
+  test('is read with its coordinates, and without its headers', () => {
+    const { record, application, consumerGroup } = readDeadLetter({ key: null, value: text('v'), headers })
+    expect(record).toMatchObject({
+      originalTopic: 'prices',
+      originalPartition: 2,
+      originalOffset: 9_007_199_254_740_993n,
+      lastExceptionClass: 'java.lang.RuntimeException',
+      lastExceptionMessage: 'wrapped',
+      dltReason: 'MANUAL',
+    })
+    expect(consumerGroup).toBeUndefined()
+    expect([...application]).toEqual([['id', text('e-1')]])
+  })
+
+  test('has the class and the message of the cause, if there is one', () => {
+    const caused = RecordHeaders.from(headers)
+      .with('dead-letter-cause-class-name', 'java.net.ConnectException')
+      .with('dead-letter-cause', 'refused')
+    expect(deadLetterRecordOf({ key: null, value: null, headers: caused })).toMatchObject({
+      lastExceptionClass: 'java.net.ConnectException',
+      lastExceptionMessage: 'refused',
+    })
+  })
+
+  test('is not seen in a record of an application that has a header dead-letter-topic', () => {
+    const own = [['dead-letter-topic', text('prices')]] as const
+    expect(deadLetterRecordOf({ key: null, value: null, headers: own }).originalTopic).toBe('')
+  })
+})
+
+test('a dead letter of Kafka Connect is read with its coordinates and the group of its connector', () => {
+  const headers = [
+    ['trace', text('t')],
+    ['__connect.errors.topic', text('orders')],
+    ['__connect.errors.partition', text('1')],
+    ['__connect.errors.offset', text('77')],
+    ['__connect.errors.connector.name', text('warehouse')],
+    ['__connect.errors.stage', text('VALUE_CONVERTER')],
+    ['__connect.errors.exception.class.name', text('org.apache.kafka.connect.errors.DataException')],
+    ['__connect.errors.exception.message', text('Unknown magic byte!')],
+    ['__connect.errors.exception.stacktrace', text('org.apache…')],
+  ] as const
+  const { record, application, consumerGroup } = readDeadLetter({ key: null, value: text('v'), headers })
+  expect(record).toMatchObject({
+    originalTopic: 'orders',
+    originalPartition: 1,
+    originalOffset: 77n,
+    lastExceptionClass: 'org.apache.kafka.connect.errors.DataException',
+    lastExceptionMessage: 'Unknown magic byte!',
+  })
+  expect(consumerGroup).toBe('connect-warehouse')
+  expect([...application]).toEqual([['trace', text('t')]])
+})
+
 describe('S2-052 an envelope without headers', () => {
   test('of a writer in another language is opened', () => {
     const { record, consumerGroup, application } = readDeadLetter(bare(envelope))
