@@ -1,7 +1,8 @@
-import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { PublicPackage } from '../../../scripts/lib/public-packages.ts'
 import { createTemporaryFolder, type FreshWorkspace, repository } from './fresh-workspace.ts'
+import { importedPackages } from './imported-packages.ts'
 import { type Quickstart, quickstartOf } from './quickstart.ts'
 import { run } from './run.ts'
 
@@ -94,7 +95,9 @@ export async function createUserProject(workspace: FreshWorkspace): Promise<User
     quickstarts.set(name, quickstart)
     await writeFile(join(root, quickstartFile(shortName)), quickstart.code)
   }
-  await linkFromRepository(new Set(['@types/node', ...[...quickstarts.values()].flatMap(({ needs }) => needs)]), root)
+  const needs = [...quickstarts.values()].flatMap((quickstart) => quickstart.needs)
+  const peers = await Promise.all(workspace.packages.map(({ name }) => importedPeers(join(root, 'node_modules', name))))
+  await linkFromRepository(new Set(['@types/node', ...needs, ...peers.flat()]), root)
   await writeFile(join(root, 'entry-points.ts'), importsOf(workspace.packages))
   await writeJson(join(root, 'tsconfig.json'), { compilerOptions, include: ['*.ts'] })
   return { root, tarballs, quickstarts, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) }
@@ -103,6 +106,16 @@ export async function createUserProject(workspace: FreshWorkspace): Promise<User
 /** Returns the path of a package's quickstart in a user's project. */
 export function quickstartFile(shortName: string): string {
   return `quickstart-${shortName}.ts`
+}
+
+/** Returns the optional peers that an entry of the installed package imports: its users have them. */
+async function importedPeers(folder: string): Promise<string[]> {
+  const manifest = await readFile(join(folder, 'package.json'), 'utf8')
+  const { peerDependencies = {} } = JSON.parse(manifest) as { peerDependencies?: Readonly<Record<string, string>> }
+  const files = await readdir(join(folder, 'dist'), { recursive: true })
+  const modules = files.filter((path) => /\.(?:js|d\.ts)$/.test(path))
+  const code = await Promise.all(modules.map((path) => readFile(join(folder, 'dist', path), 'utf8')))
+  return code.flatMap(importedPackages).filter((name) => name in peerDependencies && !name.startsWith('@waybill/'))
 }
 
 function importsOf(packages: readonly PublicPackage[]): string {
