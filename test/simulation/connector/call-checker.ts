@@ -10,7 +10,7 @@ import type { CommitChecker } from './commit-checker.ts'
 import { type Evidence, type Original, placeName } from './evidence.ts'
 import { FinishedDeliveries } from './finished-deliveries.ts'
 import type { Ground } from './ground.ts'
-import { type Call, type CallWatch, type HandlerJournal, isGivenUp } from './handler-journal.ts'
+import { type Call, type CallWatch, type HandlerJournal, type HandlerProcess, isGivenUp } from './handler-journal.ts'
 import type { MarkChecker } from './mark-checker.ts'
 import type { MoveChecker } from './move-checker.ts'
 import { isKeyed, placesOf, waitingTopicOf } from './places.ts'
@@ -32,6 +32,7 @@ type Known = Ground & {
   readonly commits: Pick<CommitChecker, 'highest' | 'isExcused' | 'isSpoilt'>
   readonly marks: Pick<MarkChecker, 'begunAt' | 'mayPassOver'>
   readonly moves: Pick<MoveChecker, 'isUnderWay'>
+  readonly connectors: ReadonlyMap<string, Pick<HandlerProcess, 'consumerWatches'>>
 }
 
 /** See the file's comment. */
@@ -225,7 +226,16 @@ export class CallChecker implements CallWatch {
       }
   }
 
-  #isOutOfTheWay({ binding }: Call, earlier: Original): boolean {
+  /** Returns when the partition was assigned to another process, which its owner may not have been notified of. */
+  #replacedAt({ process, binding }: Call, { record }: Original): number {
+    const sinceOf = ({ consumerWatches }: Pick<HandlerProcess, 'consumerWatches'>): number[] =>
+      consumerWatches.flatMap((watch) => (watch.groupId === binding.groupId ? (watch.holdsSince(record) ?? []) : []))
+    const own = Math.max(...sinceOf(process))
+    return Math.min(...[...this.#world.connectors.values()].flatMap(sinceOf).filter((since) => since > own))
+  }
+
+  #isOutOfTheWay(call: Call, earlier: Original): boolean {
+    const { binding } = call
     const { commits, marks } = this.#world
     if (commits.isExcused(binding.groupId, earlier.record)) return true
     const { successes, deadLetters, releases, isPassedOver } = this.#world.evidence.fate(earlier.plan.id, binding)
@@ -233,7 +243,11 @@ export class CallChecker implements CallWatch {
     if (earlier.plan.content === 'UNHANDLED' || successes.size > 0) return true
     if (deadLetters.length === 0) return false
     if (binding.options.keyOrder?.onDeadKey !== 'BLOCK') return true
-    const died = Math.max(...deadLetters.map(({ replayCount }) => replayCount))
+    // An owner that was replaced knows of no replay that died elsewhere since.
+    const replacedAt = this.#replacedAt(call, earlier)
+    const known = deadLetters.filter(({ foundAt }) => foundAt <= replacedAt)
+    if (known.length === 0) return false
+    const died = Math.max(...known.map(({ replayCount }) => replayCount))
     return releases.some((count) => count >= died)
   }
 

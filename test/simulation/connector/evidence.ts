@@ -56,6 +56,8 @@ export interface Derived {
   readonly attempt: number
   readonly totalAttempts: number
   readonly replayCount: number
+  /** Monotonic time at which it was found in its log. */
+  readonly foundAt: number
 }
 
 /** Returns the name of a copy's place, as used by all checkers. */
@@ -176,6 +178,7 @@ export class Evidence {
       attempt: headerNumber(record, 'x-eventbus-retry-attempt'),
       totalAttempts: headerNumber(record, 'x-eventbus-total-attempts'),
       replayCount: headerNumber(record, 'x-eventbus-replay-count'),
+      foundAt: this.#ground.runtime.clock.monotonic(),
     }
     this.#derived.set(record.place, derived)
     this.#fresh.push(derived)

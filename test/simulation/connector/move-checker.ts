@@ -135,8 +135,13 @@ export class MoveChecker {
       return position < start ? undefined : position < first ? position : first
     }
     if ('offset' in to) return to.offset
-    const first = log.records.find(({ offset, timestamp }) => offset >= start && timestamp >= to.timestampMs)
-    return first?.offset ?? (isAtEnd(position) ? position : undefined)
+    const firstFrom = (from: bigint): bigint | undefined =>
+      log.records.find(({ offset, timestamp }) => offset >= from && timestamp >= to.timestampMs)?.offset
+    const first = firstFrom(start)
+    if (first === undefined) return isAtEnd(position) ? position : undefined
+    // Retention may delete it while the command runs: what is left begins behind it then.
+    const left = firstFrom(this.#ground.losses.startOf(log.topic, log.partition)) ?? log.end
+    return position >= first && position <= left ? position : first
   }
 
   #compare(name: string, is: CommittedLedger, expected: CommittedLedger): void {

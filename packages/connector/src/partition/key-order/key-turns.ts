@@ -43,7 +43,8 @@ export interface TurnDeps {
 /** The turns of one partition. */
 export class KeyTurns {
   readonly #deps: TurnDeps
-  readonly #running = new Set<Work>()
+  /** By turn, not by record: a record that was put back may start again before its last turn is over. */
+  readonly #running = new Set<RunStep>()
   #publishing = 0
 
   constructor(deps: TurnDeps) {
@@ -63,7 +64,7 @@ export class KeyTurns {
   /** Monotonic. */
   get runningSince(): number | undefined {
     const [oldest] = this.#running
-    return oldest?.startedAt
+    return oldest?.work.startedAt
   }
 
   /** Runs a turn on a slot that was taken for it. Never rejects. */
@@ -85,7 +86,7 @@ export class KeyTurns {
     } catch (error) {
       fail(error)
     }
-    this.#running.delete(step.work)
+    this.#running.delete(step)
     if (step.entry === undefined) this.#deps.ended(step.work.bytes)
     this.#deps.scope.look()
   }
@@ -104,9 +105,10 @@ export class KeyTurns {
     this.#deps.changed(work.offset)
   }
 
-  #start({ work, entry }: RunStep): void {
+  #start(step: RunStep): void {
+    const { work, entry } = step
     work.startedAt = this.#deps.worker.runtime.clock.monotonic()
-    this.#running.add(work)
+    this.#running.add(step)
     if (entry === undefined) this.#deps.started(work.bytes)
     else entry.isRunning = true
   }
