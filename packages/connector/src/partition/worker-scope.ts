@@ -48,8 +48,9 @@ export class WorkerScope implements DeliveryScope {
     this.#retrying.abort(new StateError('An operator has paused the partition: no further attempt is made.'))
   }
 
+  /** Without a pause before it, the signal stays: calls that hold it must see the next pause. */
   resume(): void {
-    if (this.#state === 'RUNNING') this.#retrying = new AbortController()
+    if (this.#state === 'RUNNING' && this.retrying.aborted) this.#retrying = new AbortController()
   }
 
   beginDraining(): void {

@@ -30,6 +30,17 @@ test('I15 a pause by an operator ends retries until the resume, and starts none 
   expect(states()).toEqual([true, false, false])
 })
 
+test('I15 a resume without a pause keeps the signal: calls that hold it see the next pause and the end', () => {
+  const { scope } = scene()
+  const held = scope.retrying
+  scope.resume()
+  expect(scope.retrying).toBe(held)
+  scope.pause()
+  expect(held.aborted).toBe(true)
+  scope.resume()
+  expect([scope.retrying.aborted, held.aborted]).toEqual([false, true])
+})
+
 test('a resume while it drains brings no retry back', () => {
   const { scope } = scene()
   scope.pause()

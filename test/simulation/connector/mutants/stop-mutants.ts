@@ -8,6 +8,20 @@ const shutDown = `${connector}/engine/shut-down.ts`
 /** See the file's comment. */
 export const stopMutants: readonly PlantedBug[] = [
   {
+    name: 'resume-detaches-calls',
+    breaks: 'A resume of what no operator paused replaces the signal: calls that began before it start after a pause.',
+    file: `${connector}/partition/worker-scope.ts`,
+    find: "if (this.#state === 'RUNNING' && this.retrying.aborted)",
+    replace: "if (this.#state === 'RUNNING')",
+  },
+  {
+    name: 'restarted-record-forgotten',
+    breaks: 'A record that starts again in the moment it is put back does not count as running.',
+    file: `${connector}/partition/key-order/key-turns.ts`,
+    find: 'this.#running.delete(step)',
+    replace: 'for (const other of this.#running) if (other.work === step.work) this.#running.delete(other)',
+  },
+  {
     name: 'stop-goes-on-starting',
     breaks: 'Records are started while a connector waits for its turn to stop.',
     file: shutDown,

@@ -1,8 +1,8 @@
 import { errorCode } from '@waybill/kafka/wire'
 import { watchRejections } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
-import { place } from './waiting-place.ts'
 import type { WaitingOwner } from './waiting-owner.ts'
+import { place } from './waiting-place.ts'
 import { type WaitingWorld, waitingWorld } from './waiting-world.ts'
 
 watchRejections()
@@ -147,20 +147,19 @@ describe('a record behind one that waits', () => {
   })
 })
 
-describe('a record that starts again in the moment it is put back', () => {
-  /** A turn finds out that record 0 is no replay, in the moment in which a neighbor ends and looks for the next turn. */
-  const restarted = async (world: WaitingWorld): Promise<WaitingOwner> => {
-    world.handlerMs = () => 2_000
-    await world.writeForOthers('a', 0)
-    await world.write('b')
-    world.history.skipped.add(1)
-    const owner = await world.owner()
-    owner.meddle = ({ offset }) =>
-      offset === 1n ? { kind: 'SKIP', cause: 'UNHANDLED', failure: undefined } : undefined
-    await world.eventually(() => expect(world.history.starts(0)).toHaveLength(1))
-    return owner
-  }
+/** A turn finds out that record 0 is no replay, in the moment in which a neighbor ends and looks for the next turn. */
+async function restarted(world: WaitingWorld): Promise<WaitingOwner> {
+  world.handlerMs = () => 2_000
+  await world.writeForOthers('a', 0)
+  await world.write('b')
+  world.history.skipped.add(1)
+  const owner = await world.owner()
+  owner.meddle = ({ offset }) => (offset === 1n ? { kind: 'SKIP', cause: 'UNHANDLED', failure: undefined } : undefined)
+  await world.eventually(() => expect(world.history.starts(0)).toHaveLength(1))
+  return owner
+}
 
+describe('a record that starts again in the moment it is put back', () => {
   test('counts as running while its handler does', async () => {
     const ended = await waitingWorld(async (world) => {
       const owner = await restarted(world)
