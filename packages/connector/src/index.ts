@@ -1,10 +1,3 @@
-export {
-  type AuditEntry,
-  type AuditLog,
-  AuditUnwritableError,
-  OperationForbiddenError,
-  type OperatorIdentity,
-} from '@waybill/core'
 export type { Binding, DeduplicateOptions, StartOffsets } from './api/binding.ts'
 export type { BindingView } from './api/binding-view.ts'
 export type { Connector, ConnectorOptions } from './api/connector.ts'

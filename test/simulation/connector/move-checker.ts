@@ -5,8 +5,9 @@
  * the skipped records, or start anew. I21: the audit log already contains the command.
  */
 
-import { type AuditEntry, PositionRefusedError, type PositionReport } from '@waybill/connector'
+import { PositionRefusedError, type PositionReport } from '@waybill/connector'
 import { type PositionCommand } from '@waybill/connector/internal'
+import type { AuditEntry } from '@waybill/core'
 import type { AcceptedCommit } from '@waybill/sim/internal'
 import { type CommittedLedger, type CommittedState, isSettledIn } from './committed-state.ts'
 import type { Evidence } from './evidence.ts'
