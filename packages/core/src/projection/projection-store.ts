@@ -83,7 +83,10 @@ export interface ProjectionTransaction {
   positions(build: Pick<ProjectionBuild, 'projection' | 'number'>): Promise<readonly BuildPosition[]>
   /** Moves positions forward, never back. */
   advance(build: Pick<ProjectionBuild, 'projection' | 'number'>, positions: readonly BuildPosition[]): Promise<void>
-  /** Moves the position of a leased partition and renews the lease. Returns false if another worker has claimed it. */
+  /**
+   * Moves the position of a leased partition forward, never back, and renews the lease. Returns false if another worker has
+   * claimed it.
+   */
   advanceClaimed(
     build: Pick<ProjectionBuild, 'projection' | 'number'>,
     claimed: ClaimedPartition,

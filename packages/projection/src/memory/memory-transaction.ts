@@ -129,7 +129,8 @@ export class MemoryProjectionTransaction implements ProjectionTransaction {
     const position = await this.#lockPosition(build, claimed)
     if (position.epoch !== claimed.epoch) return false
     const leasedUntil = this.#clock.now() + leaseMs
-    this.#cells.set(cell.position(build, claimed), { ...position, next: claimed.next, leasedUntil })
+    const next = position.next < claimed.next ? claimed.next : position.next
+    this.#cells.set(cell.position(build, claimed), { ...position, next, leasedUntil })
     return true
   }
 

@@ -109,7 +109,9 @@ export class BookStatements {
 
   advanceClaimed(build: BuildId, { topic, partition, next, epoch }: ClaimedPartition, leaseMs: number): RowStatement {
     return this.#make((b) => {
-      const set = `next_offset = ${b.bind(next)}, leased_until = ${this.#now} + ${b.bind(leaseMs)}`
+      const [one, other] = [b.bind(next), b.bind(next)]
+      const moved = `CASE WHEN next_offset < ${one} THEN ${other} ELSE next_offset END`
+      const set = `next_offset = ${moved}, leased_until = ${this.#now} + ${b.bind(leaseMs)}`
       const where = this.#ofPartition(build, topic, partition, b)
       return `UPDATE ${this.#tables.position} SET ${set} WHERE ${where} AND epoch = ${b.bind(epoch)}`
     })

@@ -95,6 +95,17 @@ export function positionPart({ describe, test }: ProjectionSuite): void {
       assert.equal(await scene.store.transaction((tx) => tx.advanceClaimed(table, before, 60_000)), false)
     })
 
+    test('never moves its position back: it may have moved on since', async (scene) => {
+      const table = await scene.open()
+      await scene.store.transaction((tx) => tx.lockPositions(table, [first]))
+      const claimed = await scene.store.claim(table, 'one', 60_000)
+      assert.ok(claimed !== null)
+      await scene.store.transaction((tx) => tx.advance(table, [{ ...first, next: 5n }]))
+      const renewed = await scene.store.transaction((tx) => tx.advanceClaimed(table, { ...claimed, next: 3n }, 0))
+      assert.equal(renewed, true)
+      assert.deepEqual(await scene.store.positions(table), [{ ...first, next: 5n }])
+    })
+
     test('is renewed by each advance', async (scene) => {
       const table = await scene.open()
       await scene.store.transaction((tx) => tx.lockPositions(table, [first]))
