@@ -19,6 +19,7 @@ import {
 } from '@waybill/core/internal'
 import type { Projection } from '../definition/projection.ts'
 import { RebuildFailedError } from '../definition/projection-errors.ts'
+import { addPartitions } from './add-partitions.ts'
 import { type BuildStep, decodeAll, foldPast, writeStep } from './apply-build.ts'
 import type { RebuildSource, SourceRecord } from './rebuild-source.ts'
 import { RowCache } from './row-cache.ts'
@@ -58,6 +59,7 @@ export async function runWorker(deps: WorkerDeps, signal: AbortSignal): Promise<
     // Waits once no partition has anything new; the least recently leased one is claimed next.
     if (outcome !== 'NONE' && without < (await store.positions(table)).length) continue
     if (!(await isBuilding(deps))) return
+    await addPartitions(store, table, deps.source)
     await sleep(runtime, idleMs, signal)
     without = 0
   }

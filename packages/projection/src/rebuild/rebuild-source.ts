@@ -1,5 +1,6 @@
-import type { WireRecord } from '@waybill/core'
+import type { Schemas, WireRecord } from '@waybill/core'
 import type { BuildPosition } from '@waybill/core/internal'
+import type { Projection } from '../definition/projection.ts'
 
 /** A partition of a source, and the offsets that it has now. */
 export interface SourcePartition {
@@ -50,6 +51,18 @@ export interface EventHistory {
    * asks before it writes anything. @defaultValue a missing event fails the rebuild once its key has been read
    */
   readonly incomplete?: (() => Promise<string | undefined>) | undefined
+}
+
+/**
+ * Returns the positions of topics that a projection reads. A live table may have others: of a history, or of topics that
+ * only its own revision reads.
+ */
+export function positionsRead(
+  { events }: Pick<Projection<Schemas, unknown>, 'events'>,
+  positions: readonly BuildPosition[],
+): readonly BuildPosition[] {
+  const topics = new Set(Object.values(events.definitions).map(({ topic }) => topic))
+  return positions.filter(({ topic }) => topics.has(topic))
 }
 
 /** Returns whether two values are of the same partition. */

@@ -22,7 +22,7 @@ import { checkRows } from '../fold/check-state.ts'
 import { liveOf } from '../projector/live-build.ts'
 import { decodeAll, foldPast, writeStep } from './apply-build.ts'
 import { gapsWithin, keysBehind } from './build-gaps.ts'
-import type { RebuildSource } from './rebuild-source.ts'
+import { positionsRead, type RebuildSource } from './rebuild-source.ts'
 
 /** The most records that are applied while writers wait. */
 const mostRecords = 5_000n
@@ -75,7 +75,7 @@ async function switchWithin(tx: ProjectionTransaction, deps: SwitchDeps, table: 
     )
   const live = liveOf(builds)
   if (live !== undefined) {
-    const missing = await missingRanges(tx, live, table)
+    const missing = missingRanges(positionsRead(projection, await tx.positions(live)), await tx.positions(table))
     if (missing.reduce((sum, { next, from }) => sum + next - from, 0n) > mostRecords) throw behind
     const endAt = deps.runtime.clock.monotonic() + mostCatchUpMs
     for (const range of missing) await catchUpWithin(tx, deps, table, range, endAt)
@@ -89,13 +89,8 @@ async function switchWithin(tx: ProjectionTransaction, deps: SwitchDeps, table: 
 type Range = BuildPosition & { readonly from: bigint }
 
 /** Returns the offsets that the live table includes and the built one does not. */
-async function missingRanges(
-  tx: ProjectionTransaction,
-  live: Pick<BuildTable, 'projection' | 'number'>,
-  table: BuildTable,
-): Promise<readonly Range[]> {
-  const own = await tx.positions(table)
-  return (await tx.positions(live)).flatMap((position) => {
+function missingRanges(live: readonly BuildPosition[], own: readonly BuildPosition[]): readonly Range[] {
+  return live.flatMap((position) => {
     const from = own.find((one) => one.topic === position.topic && one.partition === position.partition)?.next ?? 0n
     return from < position.next ? [{ ...position, from }] : []
   })

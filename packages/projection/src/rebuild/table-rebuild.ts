@@ -19,12 +19,13 @@ import {
   RevisionMismatchError,
 } from '../definition/projection-errors.ts'
 import { liveOf, nextNumber, projectionFor, tableOf } from '../projector/live-build.ts'
+import { addPartitions } from './add-partitions.ts'
 import type { BuildStep } from './apply-build.ts'
 import { runWorker, type WorkerDeps } from './build-worker.ts'
 import { applyHistory, historyPosition } from './history-phase.ts'
 import { createPace } from './pace.ts'
 import type { ResolvedRebuildOptions } from './rebuild-options.ts'
-import { left, type RebuildSource, samePartition } from './rebuild-source.ts'
+import { left, type RebuildSource } from './rebuild-source.ts'
 import { switchBuild } from './switch-build.ts'
 import { verificationStep } from './verification-step.ts'
 import type { Verification } from './verify-build.ts'
@@ -330,10 +331,7 @@ export class TableRebuild {
     const { store, history } = this.#options
     if (history !== undefined) await applyHistory(this.#workerDeps(table, this.#owner), history, signal)
     if (signal.aborted) return
-    const known = await store.positions(table)
-    const partitions = await this.#source.partitions()
-    const missing = partitions.filter((one) => !known.some((position) => samePartition(one, position)))
-    if (missing.length > 0) await store.transaction(async (tx) => void (await tx.lockPositions(table, missing)))
+    await addPartitions(store, table, this.#source)
   }
 
   #workerDeps(table: BuildTable, owner: string): WorkerDeps {

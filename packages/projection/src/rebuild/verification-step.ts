@@ -15,7 +15,7 @@ import { RebuildFailedError } from '../definition/projection-errors.ts'
 import { liveOf } from '../projector/live-build.ts'
 import { closeGaps, type KeyBehind, keysBehind } from './build-gaps.ts'
 import type { ResolvedRebuildOptions } from './rebuild-options.ts'
-import { left, type RebuildSource } from './rebuild-source.ts'
+import { left, positionsRead, type RebuildSource } from './rebuild-source.ts'
 import { type Verification, verifyBuild } from './verify-build.ts'
 
 /** The parts of a rebuild that its verification uses. */
@@ -121,7 +121,7 @@ function compare(
   behind: readonly KeyBehind[],
   signal: AbortSignal,
 ): Promise<Verification> {
-  const { store, table, tableOf, options } = deps
+  const { store, projection, table, tableOf, options } = deps
   let isLiveStalled = false
   const settings = {
     rows: options.verify,
@@ -130,10 +130,10 @@ function compare(
   }
   return verifyBuild(store, tableOf(live), table, settings, {
     async builtCatchesUp() {
-      await reach(deps, await store.positions(live), signal)
+      await reach(deps, positionsRead(projection, await store.positions(live)), signal)
     },
     async liveCatchesUp() {
-      const wanted = await store.positions(table)
+      const wanted = positionsRead(projection, await store.positions(table))
       // A live table that is far behind would cost the time for each page.
       for (let polls = 0; polls < mostLivePolls && !isLiveStalled && !signal.aborted; polls++) {
         if (isAt(await store.positions(live), wanted)) return true

@@ -279,6 +279,62 @@ describe('a rebuild', () => {
     expect(await states()).toEqual(['1 FAILED'])
   })
 
+  test('reads partitions that are added while it runs', async () => {
+    await appendHistory('a', [1])
+    const rebuild = rebuildOf(balances)
+    const running = rebuild.run(operator)
+    for (let state = ''; state !== 'VERIFYING'; ) state = (await running.next()).value.state
+    log.addPartition()
+    await appendHistory('b', [2], 2)
+    for (let state = ''; state !== 'READY'; ) state = (await running.next()).value.state
+    await running.return(undefined as never)
+    await rebuild.switchNow(operator)
+    expect(store.find('account_balance', 'b')).toEqual({ ...open, balance: '2' })
+  })
+
+  test('ignores the positions of topics that only the live revision reads', async () => {
+    await appendHistory('a', [1])
+    await log.deliver(createProjector(balances, { store }))
+    const live = { projection: 'account_balance', number: 1 }
+    await store.transaction((tx) => tx.advance(live, [{ topic: 'former', partition: 0, next: 7n }]))
+    // The rows of this one are compared once the new table includes what the live one does.
+    log.append(0, await recordOf('FundsCredited', { accountId: 'a', amount: '2' }, 3, 0))
+    const rebuild = rebuildOf(balances, { again: true, switch: 'WHEN_READY' })
+    expect(await finish(rebuild)).toMatchObject({ state: 'LIVE', build: 2 })
+  })
+
+  test('that a worker releases after the switch leaves the live position where it is', async () => {
+    const projector = createProjector(balancesByPosition, { store })
+    await appendHistory('a', [1])
+    const rebuild = rebuildOf(balancesByPosition)
+    const running = rebuild.run(operator)
+    for (let state = ''; state !== 'READY'; ) state = (await running.next()).value.state
+    const positionOf = async () =>
+      (await store.positions({ projection: 'account_position', number: 1 })).find(({ partition }) => partition === 0)
+        ?.next
+    // A worker has claimed the partition, and asks for its end while the build becomes the live one.
+    const asked = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<void>()
+    const partitions = log.partitions.bind(log)
+    const before = await log.partitions()
+    log.partitions = async () => {
+      asked.resolve()
+      await answer.promise
+      return before
+    }
+    await asked.promise
+    await rebuild.switchNow(operator)
+    log.append(0, await recordOf('FundsCredited', { accountId: 'a', amount: '5' }, undefined, 0))
+    while ((await log.deliver(projector)) > 0);
+    expect(await positionOf()).toBe(3n)
+    log.partitions = partitions
+    answer.resolve()
+    await running.return(undefined as never)
+    expect(await positionOf()).toBe(3n)
+    await projector.handleBatch(log.partitionsOfTopic[0] ?? [], undefined as never)
+    expect(store.find('account_position', 'a')).toEqual({ ...open, balance: '6' })
+  })
+
   test('fails at a difference that is not expected, and lists it', async () => {
     const projector = createProjector(balances, { store })
     await appendHistory('a', [1])
@@ -309,6 +365,27 @@ describe('a roll-back', () => {
     log.append(0, await recordOf('FundsCredited', { accountId: 'a', amount: '1' }, 4, 0))
     await log.deliver(projector)
     expect(store.find('account_balance', 'a')).toEqual({ ...open, balance: '7' })
+  })
+
+  test('from a table that was built from a history needs no history', async () => {
+    const records = await history('a', [1, 2, 3])
+    for (const record of records) log.append(0, record)
+    await log.deliver(createProjector(balances, { store }))
+    log.starts = [3n, 0n]
+    async function* archive(after: bigint) {
+      for (const [index, record] of records.slice(0, 3).entries())
+        if (BigInt(index + 1) > after) yield { ...record, position: BigInt(index + 1) }
+    }
+    const built = rebuildOf(doubled, {
+      previous: [balances],
+      history: archive,
+      switch: 'WHEN_READY',
+      expectDifference: () => true,
+    })
+    expect(await finish(built)).toMatchObject({ state: 'LIVE', build: 2 })
+    const back = rebuildOf(balances, { previous: [doubled], switch: 'WHEN_READY', expectDifference: () => true })
+    await back.rollBack(operator)
+    expect(await finish(back)).toMatchObject({ state: 'LIVE', build: 1 })
   })
 
   test('needs a former table', async () => {

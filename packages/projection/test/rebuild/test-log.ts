@@ -18,6 +18,12 @@ export class TestLog implements RebuildSource {
     this.#committed = this.partitionsOfTopic.map(() => 0)
   }
 
+  addPartition(): void {
+    this.partitionsOfTopic.push([])
+    this.starts.push(0n)
+    this.#committed.push(0)
+  }
+
   append(partition: number, record: KafkaRecord): void {
     const log = this.partitionsOfTopic[partition] as KafkaRecord[]
     log.push({ ...record, partition, offset: BigInt(log.length) })
@@ -66,7 +72,8 @@ export class TestLog implements RebuildSource {
     return this.starts.some((start) => start > 0n) ? 'the first events are gone' : undefined
   }
 
-  open({ partition }: Pick<SourcePartition, 'partition'>, from: bigint, until: bigint) {
+  open({ topic, partition }: Pick<SourcePartition, 'topic' | 'partition'>, from: bigint, until: bigint) {
+    if (topic !== 'accounts') throw new RangeError(`There is no topic ${topic}`)
     let at = Number(from)
     return {
       next: async (most: number) => {
