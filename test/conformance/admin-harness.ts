@@ -6,21 +6,24 @@ import { systemRuntime } from '@waybill/core'
 import { createAuditLog, createOperationStore, fromSqlite, migrate, type SqlDatabase } from '@waybill/sql'
 import type { AuditLogHarness, OperationStoreHarness } from '@waybill/testkit/conformance'
 
-type Databases = (use: (databases: readonly [SqlDatabase<never>, SqlDatabase<never>]) => Promise<void>) => Promise<void>
+/** Runs a test with two handles of one database. */
+export type AdminDatabases = (
+  use: (databases: readonly [SqlDatabase<never>, SqlDatabase<never>]) => Promise<void>,
+) => Promise<void>
 
 /** Gives each test the tables of operators in a database, emptied. */
-export function onDatabase<Tx>(databases: () => readonly [SqlDatabase<Tx>, SqlDatabase<Tx>]): Databases {
+export function onDatabase<Tx>(databases: () => readonly [SqlDatabase<Tx>, SqlDatabase<Tx>]): AdminDatabases {
   return async (use) => {
     const [one, other] = databases() as readonly [SqlDatabase<never>, SqlDatabase<never>]
     await migrate(one, { tables: { outbox: false, inbox: false, admin: 'waybill' } })
-    for (const table of ['operation', 'operation_item', 'operation_tally', 'audit'])
+    for (const table of ['operation', 'operation_item', 'operation_tally', 'audit', 'log', 'log_head'])
       await one.connection((connection) => connection.query(`DELETE FROM waybill_${table}`, []))
     await use([one, other])
   }
 }
 
 /** Gives each test a file of SQLite that two handles have open, as two processes would. */
-export const onSqlite: Databases = async (use) => {
+export const onSqlite: AdminDatabases = async (use) => {
   const folder = await mkdtemp(join(tmpdir(), 'waybill-admin-'))
   const open = (): DatabaseSync => {
     const handle = new DatabaseSync(join(folder, 'admin.db'))
@@ -38,7 +41,7 @@ export const onSqlite: Databases = async (use) => {
   }
 }
 
-export function sqlOperationHarness(name: string, databases: Databases): OperationStoreHarness {
+export function sqlOperationHarness(name: string, databases: AdminDatabases): OperationStoreHarness {
   return {
     name,
     capabilities: { DURABLE: true },
@@ -49,7 +52,7 @@ export function sqlOperationHarness(name: string, databases: Databases): Operati
   }
 }
 
-export function sqlAuditHarness(name: string, databases: Databases): AuditLogHarness {
+export function sqlAuditHarness(name: string, databases: AdminDatabases): AuditLogHarness {
   return {
     name,
     capabilities: {},

@@ -143,6 +143,7 @@ export type {
   IndexPosition,
 } from './operate/dead-letter-index.ts'
 export { addOutcomes, createMemoryOperationStore, maxOperationItems } from './operate/memory-operation-store.ts'
+export { createMemorySharedLog } from './operate/memory-shared-log.ts'
 export type {
   ErrorText,
   LogRange,
@@ -174,7 +175,14 @@ export type {
   TakenOperation,
 } from './operate/operation-store.ts'
 export { afterWish, isFinal, type OperationChange } from './operate/operation-transition.ts'
-export type { SharedLog, SharedLogEntry, SharedLogRead, SharedLogWrite } from './operate/shared-log.ts'
+export type {
+  SharedLog,
+  SharedLogEntry,
+  SharedLogRead,
+  SharedLogReadOptions,
+  SharedLogWrite,
+} from './operate/shared-log.ts'
+export { checkLogWrites, longestLogKey } from './operate/shared-log-rules.ts'
 export type { OptionViolation } from './option/resolve-options.ts'
 export type { Page, PageQuery, PageTotal } from './page.ts'
 export { BUCKET_COUNT, partitionOfBucket } from './partition/partition-for.ts'

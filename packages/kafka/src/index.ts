@@ -19,6 +19,7 @@ export type { ProducerOptions, TransactionalProducerOptions } from './client/pro
 export type { TransactionalProducer } from './client/producer/transactional-producer.ts'
 export { type PublishEventsOptions, publishEvents } from './publish/publish-events.ts'
 export { createPublisher, type Publisher, type PublisherOptions } from './publish/publisher.ts'
+export { createTopicLog, type TopicLogOptions } from './shared-log/create-topic-log.ts'
 export { applyTopology, TopologyRefusedError } from './topology/apply-topology.ts'
 export { defineTopology, parseTopology } from './topology/define-topology.ts'
 export { deriveDeadLetterTopic, deriveTier, deriveWaiting } from './topology/derive-topic.ts'

@@ -34,3 +34,4 @@ export { type PostgresWakeUpOptions, postgresWakeUp } from './outbox/postgres-wa
 export { RowUnreadableError } from './outbox/row/row-errors.ts'
 export { createProjectionStore, type ProjectionStoreOptions } from './projection/create-projection-store.ts'
 export { createRequestStore } from './request/create-request-store.ts'
+export { createSharedLog, type SharedLogOptions } from './shared-log/create-shared-log.ts'

@@ -100,6 +100,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'client',
       'topology',
       'publish',
+      'shared-log',
     ],
   },
   {
@@ -120,6 +121,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'outbox',
       'projection',
       'operation',
+      'shared-log',
       'migrate',
     ],
   },
@@ -194,6 +196,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'conformance/outbox',
       'conformance/projection',
       'conformance/operation',
+      'conformance/shared-log',
     ],
     strangers: [
       'conformance/control',
@@ -202,6 +205,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'conformance/outbox',
       'conformance/projection',
       'conformance/operation',
+      'conformance/shared-log',
     ],
   },
 ]

@@ -34,4 +34,6 @@ export type { ProjectionStoreHarness, ProjectionUnderTest } from './projection/p
 export { projectionStoreSuite } from './projection/projection-store-suite.ts'
 export type { RequestStoreHarness, RequestsUnderTest } from './request/request-store-harness.ts'
 export { requestStoreSuite } from './request/request-store-suite.ts'
+export type { SharedLogHarness, SharedLogUnderTest } from './shared-log/shared-log-harness.ts'
+export { sharedLogSuite } from './shared-log/shared-log-suite.ts'
 export type { SuiteRunner } from './suite/suite-runner.ts'
