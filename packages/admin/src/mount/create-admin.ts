@@ -5,6 +5,7 @@ import type { AdminResponse } from '../http/admin-response.ts'
 import { bindingRoutes } from '../resource/binding-routes.ts'
 import { commandRoutes } from '../resource/command-routes.ts'
 import { dltRoutes } from '../resource/dlt-routes.ts'
+import { operationRoutes } from '../resource/operation-routes.ts'
 import { positionRoutes } from '../resource/position-routes.ts'
 import { systemRoutes } from '../resource/system-routes.ts'
 import { type Route, route } from '../route/route.ts'
@@ -81,6 +82,7 @@ function routesOf(services: AdminServices): readonly Route[] {
     ...commandRoutes(services),
     ...positionRoutes(services),
     ...dltRoutes(services),
+    ...operationRoutes(services),
     ...systemRoutes(services),
   ]
 }

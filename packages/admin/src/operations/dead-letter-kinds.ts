@@ -10,11 +10,13 @@ import {
   rangesOf,
   type SelectedReplayOptions,
 } from '@waybill/connector/internal'
-import type { OperatorIdentity } from '@waybill/core'
+import { ArgumentError, type OperatorIdentity } from '@waybill/core'
 import { type LogRange, type OperationType, rangeToJson, type StoredOperation } from '@waybill/core/internal'
 import type { Fingerprint } from '../dead-letters/fingerprint.ts'
 import { countSelection } from './count-selection.ts'
 import { type LetterFilter, predicateOf } from './dead-letter-predicate.ts'
+import { cursorOf } from './decide-step.ts'
+import { type FrozenNext, NextLettersSession } from './next-letters.ts'
 import type {
   AppliedBatch,
   OperationKind,
@@ -35,6 +37,7 @@ export interface DeadLetterKindDeps {
 interface FrozenReplay {
   readonly binding: string
   readonly filter?: LetterFilter
+  readonly next?: number
   readonly to: SelectedReplayOptions['to']
   readonly maxReplays?: number
   /** The value is base64. */
@@ -80,24 +83,44 @@ export function createDeadLetterKind(
       const to = asked.to === 'DEFAULT' ? defaultTargetOf(connector, asked.binding) : asked.to
       const frozen = { ...asked, to }
       const { sinceMs } = frozen.filter ?? {}
-      const ranges =
-        chosen ??
-        (await admin.deadLetterRanges(frozen.binding, operator, sinceMs === undefined ? {} : { from: sinceMs }))
+      const held = await admin.deadLetterRanges(
+        frozen.binding,
+        operator,
+        sinceMs === undefined ? {} : { from: sinceMs },
+      )
+      for (const range of chosen ?? []) requireHeld(range, held, frozen.binding)
+      const ranges = chosen ?? held
       // Opened in any case: a request that cannot run must not become an operation.
       await using replay = await open(frozen, ranges, { dryRun: true }, operator)
-      const counts = isCounted ? await countSelection(replay) : undefined
+      const counts = isCounted && frozen.next === undefined ? await countSelection(replay) : undefined
       return {
         target: targetOf(connector, frozen.binding),
         request: { ...frozen, ...limits },
-        ranges,
+        ranges: frozen.next === undefined ? ranges : [],
         plan: { targets: replay.targets, ranges: ranges.map(rangeToJson), ...counts },
       }
     },
     async open({ id, request, progress }: StoredOperation, operator): Promise<OperationSession> {
+      const { next } = request as FrozenReplay
+      if (next !== undefined)
+        return new NextLettersSession(connector.admin, request as FrozenNext, cursorOf(progress).position, operator)
       const replay = await open(request as FrozenReplay, progress.remaining, { operation: id }, operator)
       return new DeadLetterSession(replay)
     },
   }
+}
+
+/** @throws ArgumentError for a position outside of the dead letter topics: another topic must not be read or copied */
+function requireHeld({ topic, partition, from, until }: LogRange, held: readonly LogRange[], binding: string): void {
+  const range = held.find((one) => one.topic === topic && one.partition === partition)
+  if (range !== undefined && from >= range.from && until <= range.until) return
+  const at = range !== undefined && from >= range.from && from < range.until ? range.until : from
+  throw new ArgumentError(
+    `The dead letter topics of binding '${binding}' hold nothing at ${topic}:${partition}:${at}.`,
+    {
+      hint: 'A purge or the retention may have deleted it: read the list again.',
+    },
+  )
 }
 
 class DeadLetterSession implements OperationSession {
@@ -144,7 +167,7 @@ function refusedRecord({ topic, partition, offset, reason }: RefusedDeadLetter):
 }
 
 function frozenReplay(given: object): { frozen: AskedReplay; limits: object; ranges: readonly LogRange[] | undefined } {
-  const { type, binding, filter, positions, target, tier, maxReplays, ...limits } = readReplayRequest(given)
+  const { type, binding, filter, positions, next, target, tier, maxReplays, ...limits } = readReplayRequest(given)
   const to: AskedReplay['to'] =
     type === 'RELEASE' ? 'RELEASE' : type === 'REPLAY' ? (target ?? 'DEFAULT') : { tier: tier as number }
   const frozen = {
@@ -152,7 +175,9 @@ function frozenReplay(given: object): { frozen: AskedReplay; limits: object; ran
     to,
     ...(filter === undefined ? {} : { filter: present(filter) }),
     ...(maxReplays === undefined ? {} : { maxReplays }),
+    ...(next === undefined ? {} : { next }),
   }
+  if (next !== undefined) return { frozen, limits: { ...limits, limit: next, abortWhen: false }, ranges: undefined }
   return { frozen, limits, ranges: positions === undefined ? undefined : rangesOf(positions) }
 }
 

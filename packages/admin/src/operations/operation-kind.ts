@@ -44,6 +44,10 @@ export interface AppliedBatch {
   /** With or without an effect: repeated, and counted as such. */
   readonly unknown: readonly LogRange[]
   readonly failure: Error | undefined
+  /** Replaces `position` of the batch, also after a failure. */
+  readonly position?: unknown
+  /** Replaces `scanned` of the batch, if only the effect reads. */
+  readonly scanned?: number
 }
 
 /** One run of an operation, by one instance. */

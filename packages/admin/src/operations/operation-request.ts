@@ -27,10 +27,15 @@ export type LetterPosition = Pick<LogRange, 'topic' | 'partition'> & { readonly 
 export interface ReplayRequest extends Partial<OperationLimits> {
   readonly type: 'REPLAY' | 'REPLAY_TO_TIER' | 'RELEASE'
   readonly binding: string
-  /** Required without `positions`; `{}` selects all. */
+  /** Required without `positions` and `next`; `{}` selects all. */
   readonly filter?: LetterFilter | undefined
   /** Single dead letters, at most 1,000. */
   readonly positions?: readonly LetterPosition[] | undefined
+  /**
+   * The next ones after the position that all replays of the binding share, instead of a filter. Their copies do not name the
+   * operation, so it has no outcomes, and neither canary nor rate.
+   */
+  readonly next?: number | undefined
   /** Of REPLAY. @defaultValue `dlt.replay.target` of the binding */
   readonly target?: ReplayTarget | undefined
   /** Of REPLAY_TO_TIER: counted from 1. */
@@ -104,6 +109,7 @@ const replayRules = {
   binding: text(),
   filter: optional(nested(filterRules)),
   positions: optional(list(position, { min: 1, max: 1_000 })),
+  next: optional(integer({ min: 1, max: 1_000_000 })),
   target,
   tier: optional(integer({ min: 1 })),
   maxReplays: optional(integer({ min: 1 })),
@@ -143,12 +149,19 @@ export const singleLimits: OperationLimits = { limit: 1, rate: 50, canary: undef
 
 /** @throws OptionsError with every violation */
 export function readReplayRequest(given: object): ReplayRequest & OperationLimits {
-  return resolveOptions('operation', replayRules, given, ({ type, filter, positions, tier, target: to }, report) => {
-    if ((filter === undefined) === (positions === undefined))
-      report('filter', 'is required, or positions; { } selects all')
-    if ((tier === undefined) === (type === 'REPLAY_TO_TIER')) report('tier', 'is required by REPLAY_TO_TIER alone')
-    if (to !== undefined && type !== 'REPLAY') report('target', 'is an option of REPLAY alone')
-  }) as ReplayRequest & OperationLimits
+  return resolveOptions(
+    'operation',
+    replayRules,
+    given,
+    ({ type, next, tier, target: to, canary, ...which }, report) => {
+      if ([which.filter, which.positions, next].filter((one) => one !== undefined).length !== 1)
+        report('filter', 'is required, or positions, or next; { } selects all')
+      if (next !== undefined && canary !== undefined)
+        report('canary', 'is no option of next: its copies have no outcomes')
+      if ((tier === undefined) === (type === 'REPLAY_TO_TIER')) report('tier', 'is required by REPLAY_TO_TIER alone')
+      if (to !== undefined && type !== 'REPLAY') report('target', 'is an option of REPLAY alone')
+    },
+  ) as ReplayRequest & OperationLimits
 }
 
 /** @throws OptionsError with every violation */

@@ -51,6 +51,7 @@ export class OutcomeTally {
   readonly #subscription: Disposable
   readonly #closing = new AbortController()
   readonly #flushing: Promise<void>
+  #wake: () => void = () => {}
 
   constructor(store: Pick<OperationStore, 'tally' | 'get'>, instance: string, runtime: Runtime) {
     this.#store = store
@@ -65,6 +66,7 @@ export class OutcomeTally {
   async close(): Promise<void> {
     this.#subscription[Symbol.dispose]()
     this.#closing.abort()
+    this.#wake()
     await this.#flushing
     await this.#flush()
   }
@@ -85,9 +87,18 @@ export class OutcomeTally {
   /** Never rejects. */
   async #run(): Promise<void> {
     while (!this.#closing.signal.aborted) {
-      await this.#runtime.timers.sleep(flushMs, this.#closing.signal).catch(() => {})
+      await this.#sleep()
       await this.#flush()
     }
+  }
+
+  async #sleep(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    // Not `timers.sleep`: a process without operations must not be kept alive.
+    using _ = this.#runtime.timers.schedule(flushMs, resolve)
+    this.#wake = resolve
+    if (this.#closing.signal.aborted) resolve()
+    await promise
   }
 
   async #flush(): Promise<void> {

@@ -345,15 +345,15 @@ function progressAfter(progress: OperationProgress, batch: RunBatch, applied: Ap
   for (const { reason } of [...batch.refused, ...applied.refused]) refused[reason] = (refused[reason] ?? 0n) + 1n
   const again = [...applied.unsent, ...applied.unknown]
   const { idleTakeovers: _, ...cursor } = cursorOf(progress)
+  // A cursor of a batch cannot name single records that failed: the whole batch is repeated.
+  const position = applied.position ?? (applied.failure === undefined ? batch.position : undefined)
   return {
-    scanned: progress.scanned + BigInt(batch.scanned) - sizeOf(again),
+    scanned: progress.scanned + BigInt(applied.scanned ?? batch.scanned) - sizeOf(again),
     sent: progress.sent + BigInt(applied.sent),
     refused,
     mayBeRepeated: progress.mayBeRepeated + sizeOf(applied.unknown),
     remaining: [...again, ...batch.remaining],
-    // A cursor cannot name single records that failed: the whole batch is repeated.
-    cursor:
-      batch.position === undefined || applied.failure !== undefined ? cursor : { ...cursor, position: batch.position },
+    cursor: position === undefined ? cursor : { ...cursor, position },
   }
 }
 

@@ -1,4 +1,5 @@
 import { type ErrorContext, OperationForbiddenError, WaybillError } from '@waybill/core'
+import type { ErrorText } from '@waybill/core/internal'
 import type { AdminPermission } from '../access/permission.ts'
 
 const nothingChanged = 'Nothing was changed.'
@@ -104,6 +105,21 @@ export class AdminBusyError extends WaybillError {
     super(what, { impact: nothingChanged, hint: `Retry after ${retryAfterSeconds} s.`, ...context })
     this.status = status
     this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** An operation that a request waited for has failed. */
+export class OperationFailedError extends WaybillError {
+  static override readonly code = 'WAYBILL_ADMIN_OPERATION_FAILED'
+  readonly details: ProblemDetails
+
+  constructor(id: string, trouble: ErrorText | undefined) {
+    // Without a code it is the text of a driver, which may hold addresses and statements.
+    super(`Operation '${id}' failed${trouble?.code === undefined ? '.' : `: ${trouble.message}`}`, {
+      impact: 'Records that were sent stay sent; the others stay where they are.',
+      hint: 'Read the operation to see what it did.',
+    })
+    this.details = { operation: id, ...(trouble?.code === undefined ? {} : { cause: trouble.code }) }
   }
 }
 

@@ -1,7 +1,8 @@
-import type { DeadLetterStats, ReplayReport } from '@waybill/connector'
-import type { DeadLetterPlace, PurgeReport, ReplaySelection } from '@waybill/connector/internal'
+import type { PurgeReport, ReplaySelection } from '@waybill/connector/internal'
 import { OptionsError } from '@waybill/core'
-import { instantOf } from '../json/write-json.ts'
+import type { StoredOperation } from '@waybill/core/internal'
+import { isPlainObject } from '@waybill/core/option'
+import type { OperationRequest, ReplayRequest } from '../operations/operation-request.ts'
 import type { Answer, Call } from '../route/call.ts'
 import { type Route, route } from '../route/route.ts'
 import { list, mapOf, object } from '../schema/composite-schemas.ts'
@@ -9,10 +10,10 @@ import { about, named, nullable, optional, type Schema, withDefault } from '../s
 import { age, boolean, instant, int64, integer, oneOf } from '../schema/value-schemas.ts'
 import type { AdminServices } from '../service/admin-services.ts'
 import { type FoundBinding, findBinding } from '../service/find-binding.ts'
-import type { TrackedRun } from '../service/tracked-runs.ts'
 import { words } from './answer-schemas.ts'
+import { awaitOperation, operationAnswer } from './await-operation.ts'
 import { checkState, labelOf } from './command-routes.ts'
-import { preferredWaitMs } from './prefer-wait.ts'
+import { DeadLetterStatistics, statsAnswer } from './dlt-statistics.ts'
 
 const count = integer({ min: 1, max: 1_000_000 })
 const selection = {
@@ -35,32 +36,6 @@ const replayAnswer: Schema = named(
   }),
 )
 
-const placeSchema: Schema = named(
-  'DeadLetterPlace',
-  object({
-    id: words,
-    deadAt: nullable(instant),
-    originalTopic: words,
-    originalPartition: integer({ min: -1 }),
-    originalOffset: words,
-    lastExceptionClass: words,
-  }),
-)
-
-const statsAnswer: Schema = named(
-  'DeadLetterStats',
-  object({
-    topics: list(words),
-    count: integer(),
-    others: integer(),
-    notReplayed: nullable(int64),
-    oldest: nullable(placeSchema),
-    newest: nullable(placeSchema),
-    byException: mapOf(integer()),
-    complete: boolean,
-  }),
-)
-
 const purgeAnswer: Schema = named(
   'PurgeReport',
   object({
@@ -72,7 +47,10 @@ const purgeAnswer: Schema = named(
   }),
 )
 
-/** Routes of the dead letter topics of a binding. */
+/**
+ * Routes of the dead letter topics of a binding. A change is an operation that the request waits for: without a rate and an
+ * abort rule of its own, as these routes have none.
+ */
 export function dltRoutes(services: AdminServices): readonly Route[] {
   const { connector } = services
   const tag = 'Dead letter topics'
@@ -91,12 +69,11 @@ export function dltRoutes(services: AdminServices): readonly Route[] {
       run(call) {
         const found = findBinding(connector, call, call.params['name'] ?? '', 'dlt:replay')
         const { target, ...given } = call.query
-        const which = selectionOf(given)
+        const which = selected(selectionOf(given))
         if (call.isDryRun) return plannedReplay(statistics, found)
-        const options = { ...which, ...(target === undefined ? {} : { target }) }
-        return tracked(services, call, found, 'REPLAY', options, (onProgress) =>
-          found.connector.admin.replayDlt(labelOf(found), { ...options, onProgress }, call.operator),
-        )
+        const to = target === undefined ? {} : { target }
+        const request = { type: 'REPLAY', binding: labelOf(found), ...which, ...to } as const
+        return waited(services, call, request, replayView)
       },
     }),
     route({
@@ -112,11 +89,10 @@ export function dltRoutes(services: AdminServices): readonly Route[] {
       run(call) {
         const found = findBinding(connector, call, call.params['name'] ?? '', 'dlt:replay')
         const { tier, ...given } = call.query
-        const which = selectionOf(given)
+        const which = selected(selectionOf(given))
         if (call.isDryRun) return plannedReplay(statistics, found)
-        return tracked(services, call, found, 'REPLAY_TO_TIER', { tier, ...which }, (onProgress) =>
-          found.connector.admin.replayToTier(labelOf(found), tier, { ...which, onProgress }, call.operator),
-        )
+        const request = { type: 'REPLAY_TO_TIER', binding: labelOf(found), tier, ...which } as const
+        return waited(services, call, request, replayView)
       },
     }),
     route({
@@ -131,11 +107,10 @@ export function dltRoutes(services: AdminServices): readonly Route[] {
       answer: replayAnswer,
       run(call) {
         const found = findBinding(connector, call, call.params['name'] ?? '', 'dlt:release')
-        const which = selectionOf(call.query)
+        const which = selected(selectionOf(call.query))
         if (call.isDryRun) return plannedReplay(statistics, found)
-        return tracked(services, call, found, 'RELEASE', which, (onProgress) =>
-          found.connector.admin.releaseDlt(labelOf(found), { ...which, onProgress }, call.operator),
-        )
+        const request = { type: 'RELEASE', binding: labelOf(found), ...which } as const
+        return waited(services, call, request, replayView)
       },
     }),
     route({
@@ -165,17 +140,16 @@ export function dltRoutes(services: AdminServices): readonly Route[] {
       },
       change: { operation: 'PURGE', isDestructive: true },
       answer: purgeAnswer,
-      run(call) {
+      async run(call) {
         const found = findBinding(connector, call, call.params['name'] ?? '', 'dlt:purge')
-        const { olderThan, includeOtherGroups } = call.query
-        const label = labelOf(found)
-        const purge = (dryRun: boolean): Promise<PurgeReport> =>
-          found.connector.admin.purgeDlt(label, olderThan, call.operator, { includeOtherGroups, dryRun })
-        if (call.isDryRun)
-          return purge(true).then((report) => ({ body: { dryRun: true, operation: null, ...purgeView(report) } }))
-        return tracked(services, call, found, 'PURGE', { olderThanMs: olderThan, includeOtherGroups }, () =>
-          purge(false),
-        )
+        const { olderThan: olderThanMs, includeOtherGroups } = call.query
+        const binding = labelOf(found)
+        if (!call.isDryRun)
+          return waited(services, call, { type: 'PURGE', binding, olderThanMs, includeOtherGroups }, purgedView)
+        const options = { includeOtherGroups, dryRun: true }
+        const report = await found.connector.admin.purgeDlt(binding, olderThanMs, call.operator, options)
+        const { purged, notReplayed, byGroup } = report
+        return { body: { dryRun: true, operation: null, purged, notReplayed, byGroup: groupsView(byGroup) } }
       },
     }),
   ]
@@ -202,136 +176,50 @@ function wrong(path: string, problem: string): OptionsError {
   return new OptionsError('The query', [{ path, problem }])
 }
 
+const unlimited = { limit: 1_000_000, rate: 10_000, abortWhen: false } as const
+
+/** Returns a selection as operations take it: a window is a filter, a count continues after the position of replays. */
+function selected(which: ReplaySelection): Pick<ReplayRequest, 'next' | 'filter' | 'limit' | 'rate' | 'abortWhen'> {
+  if (!('from' in which)) return { next: which.count }
+  const { from: sinceMs, to: untilMs, count: limit = unlimited.limit } = which
+  return { filter: { sinceMs, untilMs }, ...unlimited, limit }
+}
+
 async function plannedReplay(statistics: DeadLetterStatistics, found: FoundBinding): Promise<Answer> {
   checkState(found, 'destroy')
   const { notReplayed } = await statistics.read(found, false)
   return { body: { dryRun: true, operation: null, available: notReplayed } }
 }
 
-/** Runs a change to its end, and answers with its report, or with where to find it if that takes longer than the client waits. */
-async function tracked(
-  { runs, options: { runtime } }: AdminServices,
+/** Runs a change as an operation, and answers with its report if it ends while the client waits. */
+async function waited(
+  services: AdminServices,
   call: Call,
-  { key }: FoundBinding,
-  type: TrackedRun['type'],
-  request: unknown,
-  work: (onProgress: (progress: unknown) => void) => Promise<ReplayReport | PurgeReport>,
+  request: OperationRequest,
+  reportOf: (operation: StoredOperation) => object,
 ): Promise<Answer> {
-  const { by, reason } = call.operator
-  const { run, done } = runs.start({ type, binding: key, by, reason, request }, work)
-  const isDone = await within(done, preferredWaitMs(call.request.headers['prefer']), runtime)
-  const location = `/eventbus/operations/${run.id}`
-  if (!isDone) return { status: 202, headers: { location }, body: { operation: run.id, state: 'RUNNING' } }
-  if (run.state === 'FAILED') throw run.error
-  const result = run.result as ReplayReport | PurgeReport
-  const view = 'purged' in result ? purgeView(result) : replayView(result)
-  return { headers: { location }, body: { operation: run.id, ...view } }
+  const created = await services.operations.create(request, call.operator)
+  return operationAnswer(await awaitOperation(services, created, call), reportOf)
 }
 
-async function within(
-  done: Promise<unknown>,
-  ms: number,
-  { timers }: AdminServices['options']['runtime'],
-): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>()
-  const timer = timers.schedule(ms, () => late.resolve(false))
-  try {
-    return await Promise.race([done.then(() => true), late.promise])
-  } finally {
-    timer[Symbol.dispose]()
-  }
-}
-
-function replayView({ replayed, skipped, remaining }: ReplayReport): object {
-  return { replayed, skipped, remaining }
-}
-
-function purgeView({ purged, notReplayed, byGroup }: PurgeReport): object {
-  const groups = byGroup.map(({ consumerGroup, count: letters }) => ({
-    consumerGroup: consumerGroup ?? null,
-    count: letters,
-  }))
-  return { purged, notReplayed, byGroup: groups }
-}
-
-const keptMs = 10_000
-const waitMs = 10_000
-
-interface Reading {
-  readonly startedAt: number
-  readonly stats: Promise<DeadLetterStats>
-  read: number
-}
-
-/** Counts dead letters: one reading at a time for each binding, whose result is kept for ten seconds. */
-class DeadLetterStatistics {
-  readonly #services: AdminServices
-  readonly #readings = new Map<string, Reading>()
-
-  constructor(services: AdminServices) {
-    this.#services = services
-  }
-
-  async answer(found: FoundBinding, call: Call, isFresh: boolean): Promise<Answer> {
-    const reading = this.#begin(found, call.operator, isFresh)
-    const { runtime } = this.#services.options
-    if (await within(reading.stats, waitMs, runtime))
-      return { body: { ...statsView(await reading.stats), complete: true } }
-    const nothing = { notReplayed: null, oldest: null, newest: null, byException: {}, topics: [], others: 0 }
-    return { status: 202, headers: { 'retry-after': '5' }, body: { ...nothing, count: reading.read, complete: false } }
-  }
-
-  read(found: FoundBinding, isFresh: boolean): Promise<DeadLetterStats> {
-    return this.#begin(found, { by: 'dry run' }, isFresh).stats
-  }
-
-  #begin(found: FoundBinding, operator: Call['operator'], isFresh: boolean): Reading {
-    const now = this.#services.options.runtime.clock.monotonic()
-    const known = this.#readings.get(found.key)
-    if (known !== undefined && (!isFresh || now - known.startedAt < 1_000) && now - known.startedAt < keptMs)
-      return known
-    const onProgress = ({ read }: { readonly read: number }): void => {
-      reading.read = read
-    }
-    const stats = found.connector.admin.dltStats(labelOf(found), operator, { onProgress })
-    const reading: Reading = { startedAt: now, read: 0, stats }
-    // A failure is the answer of those who wait; the next request reads again.
-    stats.catch(() => this.#readings.delete(found.key))
-    this.#readings.set(found.key, reading)
-    return reading
-  }
-}
-
-function statsView({
-  topics,
-  count: letters,
-  others,
-  notReplayed,
-  oldest,
-  newest,
-  byException,
-}: DeadLetterStats): object {
+function replayView({ progress }: StoredOperation): object {
+  const { position } = (progress.cursor ?? {}) as { readonly position?: { readonly remaining?: string } }
+  const unread = progress.remaining.reduce((sum, { from, until }) => sum + until - from, 0n)
   return {
-    topics,
-    count: letters,
-    others,
-    notReplayed,
-    oldest: placeView(oldest),
-    newest: placeView(newest),
-    byException,
+    replayed: Number(progress.sent),
+    skipped: Object.fromEntries(Object.entries(progress.refused).map(([reason, skipped]) => [reason, Number(skipped)])),
+    remaining: position?.remaining ?? unread,
   }
 }
 
-function placeView(place: DeadLetterPlace | undefined): object | null {
-  if (place === undefined) return null
-  const { topic, partition, offset, deadAtMs, originalTopic, originalPartition, originalOffset, lastExceptionClass } =
-    place
-  return {
-    id: `${topic}:${partition}:${offset}`,
-    deadAt: instantOf(deadAtMs),
-    originalTopic,
-    originalPartition,
-    originalOffset: originalOffset.toString(),
-    lastExceptionClass,
+function purgedView({ progress, plan }: StoredOperation): object {
+  const { notReplayed = '0', byGroup = [] } = (isPlainObject(plan) ? plan : {}) as {
+    readonly notReplayed?: string
+    readonly byGroup?: PurgeReport['byGroup']
   }
+  return { purged: progress.sent, notReplayed, byGroup: groupsView(byGroup) }
+}
+
+function groupsView(byGroup: PurgeReport['byGroup']): readonly object[] {
+  return byGroup.map(({ consumerGroup, count: letters }) => ({ consumerGroup: consumerGroup ?? null, count: letters }))
 }

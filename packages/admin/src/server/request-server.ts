@@ -97,7 +97,12 @@ export class RequestServer {
         : await readBody(request, body, route.maxBodyBytes)
     const read = readRouteBody(route, sent?.value)
     const reason = readReason(route, read, request.headers['waybill-reason'], this.#options.requireReason)
-    const operator: OperatorIdentity = { by: identity.by, ...(reason === undefined ? {} : { reason }) }
+    const operator: OperatorIdentity = {
+      by: identity.by,
+      ...(reason === undefined ? {} : { reason }),
+      via: 'REST',
+      address: request.remoteAddress,
+    }
     const isDryRun = isChange && query['dryRun'] === true
     const key = isChange && !isDryRun ? readIdempotencyKey(request.headers['idempotency-key']) : undefined
     const run = async (): Promise<AdminResponse> => {

@@ -58,6 +58,8 @@ export interface AdminOptions {
   readonly editing?: false | { readonly headers: 'CUSTOM' | 'SENSITIVE' }
   /** Which changes need a reason. @defaultValue 'DESTRUCTIVE' */
   readonly requireReason?: 'ALWAYS' | 'DESTRUCTIVE' | 'NEVER'
+  /** The name of this process, as operations name their runner. @defaultValue the host name */
+  readonly instance?: string
   /** Returns the page of a trace. @defaultValue none */
   readonly traceUrl?: (trace: { readonly traceId: string; readonly spanId: string }) => string
   /** Whether `/metrics` answers without an identity. @defaultValue false */
@@ -115,6 +117,7 @@ const rules = {
     default: 'DESTRUCTIVE',
     because: 'a pause in the night must not wait for a text',
   }),
+  instance: optional(text()),
   traceUrl: optional(func<NonNullable<AdminOptions['traceUrl']>>()),
   publicMetrics: boolean({ default: false, because: 'names of topics and bindings are not public' }),
   runtime: runtimeRule,

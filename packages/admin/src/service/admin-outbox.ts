@@ -48,6 +48,8 @@ export interface AdminOutbox {
       operator: OperatorIdentity,
     ): Promise<readonly DeadEventRow[]>
     replay(eventId: string, operator: OperatorIdentity): Promise<boolean>
+    /** @returns how many were DEAD and are NEW now */
+    replayAll(filter: { readonly eventIds: readonly string[] }, operator: OperatorIdentity): Promise<number>
     count(filter: DeadEventSelection, operator: OperatorIdentity): Promise<number>
   }
   /** `Outbox.keyed` and so on. @defaultValue not shown */

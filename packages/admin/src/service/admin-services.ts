@@ -1,7 +1,7 @@
 import type { OperatorIdentity } from '@waybill/core'
-import { AuditedOperations, createMemoryOperationStore, type OperationStore } from '@waybill/core/internal'
+import { AuditedOperations } from '@waybill/core/internal'
+import { createOperations, type Operations } from '../operations/create-operations.ts'
 import type { ResolvedAdminOptions } from './admin-options.ts'
-import { TrackedRuns } from './tracked-runs.ts'
 
 /** The parts that routes read and change. */
 export interface AdminServices {
@@ -9,8 +9,7 @@ export interface AdminServices {
   readonly connector: ResolvedAdminOptions['connector']
   /** Changes and reads of payloads that the engine does not audit itself. */
   readonly audited: AuditedOperations<string>
-  readonly operations: OperationStore
-  readonly runs: TrackedRuns
+  readonly operations: Operations
   /** When this process began to answer, epoch ms. */
   readonly startedAtMs: number
   close(): Promise<void>
@@ -21,19 +20,32 @@ function permits(_operator: OperatorIdentity): boolean {
   return true
 }
 
+/** Operations of a process that stops end after their batch, at the latest after this. */
+const stopMs = 30_000
+
 /** Creates the services of an admin. */
 export function createServices(options: ResolvedAdminOptions): AdminServices {
-  const { auditLog, runtime } = options
+  const { auditLog, runtime, connector, outboxes } = options
+  const administration = { permits, ...(auditLog === undefined ? {} : { auditLog }) }
+  const operations = createOperations({
+    connector,
+    outboxes,
+    store: options.operations,
+    instance: options.instance,
+    administration,
+    runtime,
+  })
+  // Also without a request: operations of processes that disappeared wait for a runner.
+  const started = operations.start().catch((err: unknown) => runtime.logger.error({ err }, 'Operations not started'))
   return {
     options,
-    connector: options.connector,
-    audited: new AuditedOperations<string>(runtime, 'INSTANCE', {
-      permits,
-      ...(auditLog === undefined ? {} : { auditLog }),
-    }),
-    operations: options.operations ?? createMemoryOperationStore({ runtime }),
-    runs: new TrackedRuns(runtime),
+    connector,
+    audited: new AuditedOperations<string>(runtime, 'INSTANCE', administration),
+    operations,
     startedAtMs: runtime.clock.now(),
-    close: async () => {},
+    async close() {
+      await started
+      await operations.stop({ deadlineMs: stopMs })
+    },
   }
 }

@@ -1,17 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type AdminWorld, adminWorld } from '../support/admin-world.ts'
-
-/** Writes records that become dead letters. */
-async function bury({ connector, write, ask, eventually }: AdminWorld, values: readonly string[]): Promise<void> {
-  await connector.start()
-  await write('orders', values)
-  await eventually(async () => {
-    const { body } = await ask('GET', '/eventbus/bindings/shipping/dlt/stats', {
-      headers: { 'cache-control': 'no-cache' },
-    })
-    expect(body.count).toBe(values.length)
-  })
-}
+import { adminWorld } from '../support/admin-world.ts'
+import { bury } from '../support/bury.ts'
 
 describe('dead letter topics', () => {
   test('are counted', () =>
