@@ -76,7 +76,11 @@ export class KeyedEngine implements DeliveryEngine {
       deps.breaker === false ? undefined : createCircuitBreaker(deps.name, { ...deps.breaker, enabled: true }, runtime)
     this.#settler = new Settler<QueuedRow>({
       ...deps,
-      order: { keyOf: (row) => row.keyText, isRefused: (row) => row.queue.isRefused },
+      order: {
+        keyOf: (row) => row.keyText,
+        isRefused: (row) => row.queue.isRefused,
+        isLost: (row) => !this.#leases.holds(row.queue.lease),
+      },
       settled: (row, outcome, result) => this.#settled(row, outcome, result),
       finished: (kind, changed, fenced) => {
         this.#report.counted(kind, changed, fenced)

@@ -58,6 +58,8 @@ export interface RelayDeps {
 const tableOrder: SettleOrder<WorkRow> = {
   keyOf: () => 'table',
   isRefused: ({ hold }) => hold.isRefused === true,
+  // Nothing is delivered before a locked row is settled, so giving it up would free nothing.
+  isLost: () => false,
 }
 
 export class Relay implements HotPath {

@@ -3,6 +3,9 @@
  * its own key and no other (L2).
  *
  *   a statement finds a locked row ──▶ its key waits here ──▶ checked again, with backoff ──▶ free: written
+ *                                                                    └──▶ its lease is lost: given up
+ *
+ * They are given up with their lease: a shard is not taken again while outcomes of it wait, and a lock may last long.
  */
 
 import type { Runtime } from '@waybill/core'
@@ -13,6 +16,8 @@ export interface LockedOutcomesDeps<R> {
   readonly runtime: Pick<Runtime, 'timers' | 'random'>
   /** Aborted when the outcomes are given up. */
   readonly abandoned: AbortSignal
+  /** Gives up outcomes whose lease is lost. @returns the others */
+  dropLost(batch: SettleBatch<R>): SettleBatch<R> | undefined
   /** Splits a batch by the locks of its rows; the free part is to be written. Never rejects. */
   split(batch: SettleBatch<R>): Promise<SplitBatch<R>>
   /** Writes a batch, except for rows that are locked again, which are added here. Never rejects. */
@@ -50,7 +55,9 @@ export class LockedOutcomes<R> {
   /** Writes those whose rows are free. @returns whether there were any */
   async #check(): Promise<boolean> {
     let isProgress = false
-    for (const batch of this.#batches.splice(0)) {
+    for (const waiting of this.#batches.splice(0)) {
+      const batch = this.#deps.dropLost(waiting)
+      if (batch === undefined) continue
       const { free, locked } = await this.#deps.split(batch)
       if (locked !== undefined) this.#batches.push(locked)
       if (free === undefined) continue

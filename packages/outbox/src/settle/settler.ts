@@ -65,6 +65,11 @@ export interface SettleOrder<R> {
   keyOf(row: R): string | null
   /** Whether an outcome under the same lease was fenced, so that this one must not be written. */
   isRefused(row: R): boolean
+  /**
+   * Whether the lease of the row is lost, so that its outcome need not wait for a locked row: the next owner delivers
+   * the row again.
+   */
+  isLost(row: R): boolean
 }
 
 /** Rows per statement. Larger ones gain little and hold locks longer (measured at 500 and 2000). */
@@ -103,6 +108,7 @@ export class Settler<R extends SettlingRow> {
     this.#locked = new LockedOutcomes<R>({
       runtime: deps.runtime,
       abandoned: this.#abandoned.signal,
+      dropLost: (batch) => this.#dropLost(batch),
       split: (batch) => this.#splitByLocks(batch),
       write: (batch) => {
         this.#statements++
@@ -330,6 +336,15 @@ export class Settler<R extends SettlingRow> {
     this.#waiting.answered(batch)
     if (!hadRoom) this.#deps.onRoom()
     if (this.#unsettled === 0) this.#onIdle?.()
+  }
+
+  /** Gives up outcomes whose lease is lost. @returns the others */
+  #dropLost(batch: SettleBatch<R>): SettleBatch<R> | undefined {
+    const { order } = this.#deps
+    if (order === undefined || !batch.rows.some((row) => order.isLost(row))) return batch
+    const { free: lost, locked: others } = this.#waiting.split(batch, (row) => !order.isLost(row))
+    if (lost !== undefined) this.#confirm(lost, [], 'FENCED', undefined)
+    return others
   }
 
   #dropRefused(): void {

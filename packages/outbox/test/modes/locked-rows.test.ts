@@ -2,6 +2,7 @@
 
 import { createEnvelope, type EventEnvelope } from '@waybill/core'
 import { Outbox } from '@waybill/outbox'
+import { shardOf } from '@waybill/outbox/internal'
 import { describe, expect, test } from 'vitest'
 import { createHarness, type OutboxHarness } from '../support/outbox-harness.ts'
 
@@ -17,6 +18,12 @@ const ofLocked = 1_500
 
 function event(eventId: string, aggregateId: string): EventEnvelope {
   return createEnvelope({ eventId, eventType: 'order.placed', aggregateId, payloadJson: '{}' })
+}
+
+/** Returns another key of the same shard. */
+function keyBeside(key: string): string {
+  const shard = shardOf(event('any', key))
+  for (let n = 0; ; n++) if (shardOf(event('any', `beside-${n}`)) === shard) return `beside-${n}`
 }
 
 describe.each(Object.entries(modes))('%s', (_, create) => {
@@ -38,5 +45,26 @@ describe.each(Object.entries(modes))('%s', (_, create) => {
     })
     const delivered = harness.deliveredIds().filter((id) => id.startsWith('locked'))
     expect(delivered).toEqual(Array.from({ length: ofLocked }, (_none, n) => `locked-${n}`))
+  })
+
+  test('L2 takes a shard again that it lost while the outcome of a locked row waited', async () => {
+    const harness = createHarness()
+    const { runtime, outbox: table } = harness
+    const [first] = table.add(event('locked-0', 'locked'), event('locked-1', 'locked'))
+    table.locked.add(first?.seq as bigint)
+    const outbox = create(harness)
+    await runtime.run(async () => {
+      await outbox.start()
+      await harness.until(() => harness.delivered.length === 2)
+      const lease = table.shards.get(shardOf(first?.event as EventEnvelope))
+      if (lease !== undefined) lease.version += 1n // As if another node had held it in the meantime.
+      await runtime.timers.sleep(30_000)
+      table.add(event('other', keyBeside('locked')))
+      await harness.until(() => table.withStatus('DONE').length === 1)
+      table.locked.clear()
+      await harness.until(() => table.withStatus('DONE').length === 3)
+      await outbox.stop()
+    })
+    expect(harness.deliveredIds()).toEqual(['locked-0', 'locked-1', 'locked-0', 'locked-1', 'other'])
   })
 })

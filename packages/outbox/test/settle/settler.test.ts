@@ -50,7 +50,14 @@ function settling(rowCount: number, order?: SettleOrder<{ readonly eventId: stri
 /** Settles rows of one key, of which none is refused before the test says so. */
 function ordered(rowCount: number) {
   const refused = new Set<string>()
-  return { refused, ...settling(rowCount, { keyOf: () => 'key', isRefused: ({ eventId }) => refused.has(eventId) }) }
+  return {
+    refused,
+    ...settling(rowCount, {
+      keyOf: () => 'key',
+      isRefused: ({ eventId }) => refused.has(eventId),
+      isLost: () => false,
+    }),
+  }
 }
 
 /** The key of a row: one of ten. */
@@ -60,7 +67,7 @@ function keyOf({ eventId }: { readonly eventId: string }): string {
 
 /** Settles rows of ten keys, of which the first is locked. */
 function lockedFirst(rowCount: number) {
-  const scene = settling(rowCount, { keyOf, isRefused: () => false })
+  const scene = settling(rowCount, { keyOf, isRefused: () => false, isLost: () => false })
   const seq = scene.rows[0]?.seq as bigint
   scene.outbox.locked.add(seq)
   return { ...scene, seq }
