@@ -16,6 +16,8 @@ const timeoutMs = 60_000
 
 type Renewed = (rows: readonly RowRef[]) => Promise<bigint[]>
 
+const renewAll: Renewed = async (given) => given.map(({ seq }) => seq)
+
 /** Claims on a table whose answers the test decides. */
 function scene(rowCount: number) {
   const runtime = createVirtualRuntime(1)
@@ -24,14 +26,12 @@ function scene(rowCount: number) {
     const event = orderEvent(n)
     return { seq: BigInt(n + 1), eventId: event.eventId, attempts: 0, bytes: 10, event }
   })
-  const all: Renewed = async (given) => given.map(({ seq }) => seq)
   const table = {
     claimed: [] as { version: bigint; limit: number; maxBytes: number }[],
     released: [] as number[],
     locked: new Set<bigint>(),
     isAway: false,
-    renew: all,
-    all,
+    renew: renewAll,
   }
   const refuseIfAway = (): void => {
     if (table.isAway) throw new Error('The server is away.')
@@ -146,7 +146,7 @@ test('I6 a row whose renewal fails is lost with its lease, though others of its 
     const last = rows.at(-1) as HeldRow
     table.renew = async (given) => {
       if (given.some(({ seq }) => seq === last.seq)) throw new Error('The server is away.')
-      return table.all(given)
+      return renewAll(given)
     }
     await runtime.timers.sleep(2 * timeoutMs)
     await claims.stop(false)
@@ -160,7 +160,7 @@ test('a row that is adopted by a newer claim during the renewal of its former on
     await claims.start(new AbortController().signal)
     const [row] = hold(await claims.fetch(query)) as [HeldRow]
     table.renew = async () => {
-      table.renew = table.all
+      table.renew = renewAll
       row.adopt({ attempts: 0, hold: (await claims.fetch(query)).hold })
       return []
     }
