@@ -119,7 +119,10 @@ export class ParkedKeys {
 
   /** Records that nothing is known to have been complete when rows were parked. */
   doubt(): void {
-    for (const group of this.#groups.values()) group.complete = null
+    for (const group of this.#groups.values()) {
+      group.complete = null
+      for (const [at, row] of group.probes.entries()) group.probes[at] = { ...row, complete: null }
+    }
   }
 
   #groupOf(destination: string, { seq, complete }: ProbeRow): Group {

@@ -107,6 +107,24 @@ test('a claim is repeated after a page that was cut by its bytes, and not after 
   })
 })
 
+test('wanted rows that their size left out of a claim are on the next page', async () => {
+  const { runtime, claims } = scene(3)
+  await runtime.run(async () => {
+    const isWanted = (): boolean => true
+    expect(await claims.fetch({ ...query, limit: 9, maxBytes: 20 }, isWanted)).not.toHaveProperty('scanned')
+    expect(await claims.fetch({ ...query, limit: 9 }, isWanted)).toMatchObject({ scanned: { last: 3n, isFull: false } })
+  })
+})
+
+test('a claim that got no answer is repeated, even if none of its rows is wanted any more', async () => {
+  const { runtime, claims, table, loseAnswer } = scene(2)
+  await runtime.run(async () => {
+    await loseAnswer(query)
+    await claims.fetch(query, () => false)
+  })
+  expect([table.claimed.length, versionsOf(table.claimed)]).toEqual([2, 1])
+})
+
 test('I6 a row that is in flight again is not released, though its release got no answer', async () => {
   const { runtime, claims, table, hold, loseAnswer } = scene(2)
   await runtime.run(async () => {

@@ -201,3 +201,34 @@ describe('a probe of an unavailable destination', () => {
     expect([queue.size, queue.isDrained]).toEqual([0, true])
   })
 })
+
+describe('I7 what was complete when a row was parked', () => {
+  test('is what was so when the rows behind it were left in the table', () => {
+    const { road, queue, read, take } = setup()
+    const rows = [rowOf(1, 'a'), rowOf(2, 'a'), rowOf(3, 'a')]
+    read(rows, { settled: 100n, maxChain: 2 })
+    const row = take()
+    road.failed(row.event as never, { destination: undefined }, 'away')
+    queue.wait(row, 'away')
+    road.reached(row.event as never, road.failures)
+    queue.opened('away')
+    queue.beginRead(100n)
+    expect(queue.queryBelow(rows)).toMatchObject({ above: null, upTo: 0n })
+  })
+
+  test('is not so any more when another server answers', () => {
+    const { road, queue, read, take, close, probe } = setup()
+    read([rowOf(5, 'a')], { settled: 100n })
+    const row = take()
+    close('away')
+    queue.wait(row, 'away')
+    expect(queue.queryProbe(probe()).earlier).toBeUndefined()
+    queue.startOver()
+    read([rowOf(9, 'b', 'here')], { settled: 100n })
+    expect(queue.queryProbe(probe()).earlier).toMatchObject({ above: null, upTo: 4n })
+    road.reached(row.event as never, road.failures)
+    queue.opened('away')
+    queue.beginRead(100n)
+    expect(queue.queryBelow([rowOf(5, 'a')])).toMatchObject({ above: null, upTo: 4n })
+  })
+})

@@ -243,6 +243,17 @@ describe('a key', () => {
     })
   })
 
+  test('I7 is read again from a row that was committed late while it was held', () => {
+    const { queue, read, take } = setup()
+    read([rowOf(5)])
+    const first = take()
+    queue.settle(first, retry(100), 0)
+    queue.confirm(first, 0, 0)
+    read([rowOf(3), rowOf(9, 'b')])
+    queue.releaseDue(100)
+    expect(queue.beginRead(null).floor).toBe(2n)
+  })
+
   test('waits for the confirmation as well as for the time', () => {
     const { queue, read, take } = setup()
     read([rowOf(1)])
