@@ -202,6 +202,20 @@ describe('a probe of an unavailable destination', () => {
   })
 })
 
+test('I7 a probe row is left out when an earlier row of its key was parked while it was read', () => {
+  const { queue, read, take, close, probe } = setup()
+  const row = rowOf(5, 'a')
+  read([row])
+  const waiting = take()
+  close('away')
+  queue.wait(waiting, 'away')
+  const found = probe()
+  close('elsewhere')
+  read([rowOf(3, 'a', 'elsewhere')])
+  queue.placeProbe('away', found, row, 0)
+  expect([queue.hasReady, queue.size]).toEqual([false, 0])
+})
+
 describe('I7 what was complete when a row was parked', () => {
   test('is what was so when the rows behind it were left in the table', () => {
     const { road, queue, read, take } = setup()

@@ -398,3 +398,12 @@ test('a row that is not due when its turn comes holds its key until then', () =>
   queue.settle(take(), done, 0)
   expect([queue.take(0), queue.nextDueAt]).toEqual([undefined, 500])
 })
+
+test('a row without a key that is not due when its turn comes leaves memory, and is read again', () => {
+  const { queue, read, take } = setup()
+  const delayed = rowOf(1, null, { dueInMs: 500 })
+  read([delayed])
+  expect([queue.take(0), queue.size]).toEqual([undefined, 0])
+  read([{ ...delayed, dueInMs: 0 }], { now: 500 })
+  expect(take(500).seq).toBe(1n)
+})

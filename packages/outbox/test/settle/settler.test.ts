@@ -201,23 +201,26 @@ describe('I22 outcomes of a key', () => {
     expect([statements, settler.unsettled]).toEqual([['markDone 1'], 0])
   })
 
-  test('are fenced when a repetition does not find them and they are pending still', async () => {
-    const { runtime, outbox, rows, settleAll, settled } = ordered(2)
-    for (const row of rows) Object.assign(row, { lockedBy: 'a', version: 7n })
-    let failures = 1
-    outbox.before = (call) => {
-      if (call !== 'markDone') return
-      // The first attempt gets through to nothing, and the lease is over at the second.
-      if (failures-- > 0) throw new StateError('the database is away')
-      Object.assign(rows[0] as object, { lockedBy: 'b' })
-    }
-    settleAll(lease)
-    await runtime.advance(1_000)
-    expect(settled).toEqual([
-      ['event-0', 'DONE', 'FENCED'],
-      ['event-1', 'DONE', 'CHANGED'],
-    ])
-  })
+  test.each(['NEW', 'RETRY'])(
+    'are fenced when a repetition does not find them and they are %s still',
+    async (status) => {
+      const { runtime, outbox, rows, settleAll, settled } = ordered(2)
+      for (const row of rows) Object.assign(row, { status, lockedBy: 'a', version: 7n })
+      let failures = 1
+      outbox.before = (call) => {
+        if (call !== 'markDone') return
+        // The first attempt gets through to nothing, and the lease is over at the second.
+        if (failures-- > 0) throw new StateError('the database is away')
+        Object.assign(rows[0] as object, { lockedBy: 'b' })
+      }
+      settleAll(lease)
+      await runtime.advance(1_000)
+      expect(settled).toEqual([
+        ['event-0', 'DONE', 'FENCED'],
+        ['event-1', 'DONE', 'CHANGED'],
+      ])
+    },
+  )
 })
 
 describe('L2 a row that another transaction has locked', () => {
