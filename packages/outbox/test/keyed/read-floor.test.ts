@@ -84,3 +84,13 @@ describe('what is complete', () => {
     expect(floor.unsure).toEqual({ above: 3n, upTo: 5n })
   })
 })
+
+test('I7 what is doubted during a read stays in doubt, though the read kept all of its rows', () => {
+  const floor = new ReadFloor()
+  floor.begin(100n)
+  floor.doubt(5n)
+  floor.doubt(7n)
+  floor.keptUpTo(null)
+  floor.end(9n)
+  expect([floor.next, floor.complete]).toEqual([9n, 5n])
+})

@@ -300,6 +300,18 @@ describe('L2 a row that another transaction has locked', () => {
     expect(settled).toEqual([['event-0', 'DONE', 'UNKNOWN']])
   })
 
+  test('is watched for again after all locks have ended', async () => {
+    const { runtime, outbox, rows, settler } = settling(2)
+    for (const { seq } of rows) outbox.locked.add(seq)
+    for (const row of rows) {
+      settler.settle(row, none, done)
+      await runtime.advance(3_000)
+      outbox.locked.delete(row.seq)
+      await runtime.advance(3_000)
+    }
+    expect(outbox.withStatus('DONE').length).toBe(2)
+  })
+
   test('leaves its outcomes in the table when the drain is given up', async () => {
     const { runtime, outbox, settler, settleAll, settled } = lockedFirst(20)
     settleAll(none)
@@ -339,6 +351,17 @@ describe('a finish that does not find its row', () => {
     expect(settled).toEqual([['event-0', 'DONE', 'UNKNOWN']])
     expect(logger.lines.map(({ level }) => level)).toEqual(['ERROR', 'ERROR'])
   })
+})
+
+test('I23 a retry that costs no attempt leaves the count as it was', async () => {
+  const { runtime, outbox, rows, settler } = settling(2)
+  settler.settle(rows[0] as never, none, { kind: 'RETRY', delayMs: 100, error: 'later' })
+  settler.settle(rows[1] as never, none, { kind: 'RETRY', delayMs: 100, error: 'away', isFree: true })
+  await runtime.advance(10)
+  expect(outbox.rows.map(({ status, attempts }) => [status, attempts])).toEqual([
+    ['RETRY', 1],
+    ['RETRY', 0],
+  ])
 })
 
 test('an attempt whose finish was repeated after its answer was lost counts once', async () => {
