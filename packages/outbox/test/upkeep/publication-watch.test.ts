@@ -267,6 +267,24 @@ test('stopping waits for a look that is under way', async () => {
   })
 })
 
+test('I17 an event that no caller waits for any more is not queried again', async () => {
+  const { runtime, outbox } = watching()
+  const asked: (readonly string[])[] = []
+  const store: MemoryOutbox['store'] = {
+    ...outbox.store,
+    statusOf: (connection, ids) => {
+      asked.push(ids)
+      return outbox.store.statusOf(connection, ids)
+    },
+  }
+  const watch = new PublicationWatch({ database: outbox, store, whenDone: 'KEEP', runtime })
+  await runtime.run(async () => {
+    for (const id of ['event-1', 'event-2'])
+      await expect(watch.published(id, { deadlineMs: 100 })).rejects.toBeInstanceOf(PublishedUnknownError)
+  })
+  expect(asked.at(-1)).toEqual(['event-2'])
+})
+
 test('callers beyond the limit are rejected at once', async () => {
   const { watch, runtime } = watching()
   const waits = Array.from({ length: 10_000 }, (_, n) =>
