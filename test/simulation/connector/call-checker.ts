@@ -7,7 +7,7 @@
 
 import { isFiltered } from './binding-plan.ts'
 import type { CommitChecker } from './commit-checker.ts'
-import { type Evidence, type Original, placeName } from './evidence.ts'
+import { type Derived, type Evidence, type Original, placeName } from './evidence.ts'
 import { FinishedDeliveries } from './finished-deliveries.ts'
 import type { Ground } from './ground.ts'
 import { type Call, type CallWatch, type HandlerJournal, type HandlerProcess, isGivenUp } from './handler-journal.ts'
@@ -243,12 +243,14 @@ export class CallChecker implements CallWatch {
     if (earlier.plan.content === 'UNHANDLED' || successes.size > 0) return true
     if (deadLetters.length === 0) return false
     if (binding.options.keyOrder?.onDeadKey !== 'BLOCK') return true
-    // An owner that was replaced knows of no replay that died elsewhere since.
+    const isReleased = (deaths: readonly Derived[]): boolean => {
+      const died = Math.max(...deaths.map(({ replayCount }) => replayCount))
+      return deaths.length > 0 && releases.some((count) => count >= died)
+    }
+    if (isReleased(deadLetters)) return true
+    // An owner that was replaced may not know of a replay that died elsewhere since.
     const replacedAt = this.#replacedAt(call, earlier)
-    const known = deadLetters.filter(({ foundAt }) => foundAt <= replacedAt)
-    if (known.length === 0) return false
-    const died = Math.max(...known.map(({ replayCount }) => replayCount))
-    return releases.some((count) => count >= died)
+    return isReleased(deadLetters.filter(({ foundAt }) => foundAt <= replacedAt))
   }
 
   #checkLane(call: Call): void {
