@@ -19,7 +19,12 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['packages/*/test/**/*.test.ts', 'bench/test/**/*.test.ts', 'test/**/*.test.ts'],
+          include: [
+            'packages/*/test/**/*.test.ts',
+            'examples/*/test/**/*.test.ts',
+            'bench/test/**/*.test.ts',
+            'test/**/*.test.ts',
+          ],
           exclude: [
             ...never,
             '**/*.{integration,conformance,smoke,simulation}.test.ts',
@@ -32,7 +37,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: ['{packages/*/test,test}/**/*.{integration,conformance}.test.ts'],
+          include: ['{packages/*/test,examples/*/test,test}/**/*.{integration,conformance}.test.ts'],
           exclude: [...never],
           isolate: false,
         },

@@ -1,0 +1,24 @@
+import { fromPg } from '@waybill/sql'
+import { Pool, type PoolClient } from 'pg'
+import type { OrderDatabase } from './order-database.ts'
+import { pgSession } from './sql-session.ts'
+
+/** Opens PostgreSQL. With a schema, all tables are in it. */
+export function openPostgres(url: string, schema?: string, poolSize = 20): OrderDatabase<PoolClient> {
+  const pool = new Pool({
+    connectionString: url,
+    max: poolSize,
+    connectionTimeoutMillis: 5_000,
+    ...(schema === undefined ? {} : { options: `-c search_path=${schema}` }),
+  })
+  // An idle connection that breaks is replaced; without a listener its error would end the process.
+  pool.on('error', () => {})
+  return {
+    database: fromPg(pool),
+    within: pgSession,
+    reads: pgSession(pool),
+    isDuplicate: (error) => (error as { code?: unknown } | null)?.code === '23505',
+    saturation: () => Math.min(1, (pool.totalCount - pool.idleCount + pool.waitingCount) / poolSize),
+    [Symbol.asyncDispose]: () => pool.end(),
+  }
+}

@@ -1,0 +1,15 @@
+import type { SqlDatabase } from '@waybill/sql'
+import type { SqlSession } from './sql-session.ts'
+
+/** The service's database, behind whichever driver. */
+export interface OrderDatabase<Tx> extends AsyncDisposable {
+  readonly database: SqlDatabase<Tx>
+  /** Statements within a transaction of `database`. */
+  readonly within: (tx: Tx) => SqlSession
+  /** Statements outside any transaction. They see committed rows only. */
+  readonly reads: SqlSession
+  /** Whether an error says that a row with this unique key exists. */
+  readonly isDuplicate: (error: unknown) => boolean
+  /** Busy connections divided by all; 0 where there is no pool. */
+  readonly saturation: () => number
+}

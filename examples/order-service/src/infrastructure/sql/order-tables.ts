@@ -1,0 +1,50 @@
+import { migrate } from '@waybill/sql'
+import type { OrderDatabase } from './order-database.ts'
+
+/** The table of consumed events: an event is processed once, in the transaction of its effect. */
+export const processedEventsTable = 'processed_events'
+
+const mysqlOptions = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin'
+
+/** Creates the tables of the service and of its outbox. */
+export async function createTables<Tx>({ database, reads }: OrderDatabase<Tx>): Promise<void> {
+  await migrate(database, { tables: { inbox: processedEventsTable } })
+  const options = database.dialect === 'mysql' ? mysqlOptions : ''
+  const statements = [
+    `CREATE TABLE IF NOT EXISTS orders (
+       id VARCHAR(26) NOT NULL PRIMARY KEY,
+       owner_subject VARCHAR(255) NOT NULL,
+       status VARCHAR(16) NOT NULL,
+       version INTEGER NOT NULL,
+       items TEXT NOT NULL,
+       currency CHAR(3) NOT NULL,
+       total_minor BIGINT NOT NULL,
+       created_at BIGINT NOT NULL,
+       updated_at BIGINT NOT NULL,
+       region VARCHAR(64) NOT NULL,
+       idempotency_key VARCHAR(128),
+       fingerprint VARCHAR(128),
+       CONSTRAINT orders_key UNIQUE (owner_subject, idempotency_key)
+     ) ${options}`,
+    `CREATE TABLE IF NOT EXISTS order_regions (
+       order_id VARCHAR(26) NOT NULL PRIMARY KEY,
+       occurred_at BIGINT,
+       version INTEGER NOT NULL,
+       region VARCHAR(64) NOT NULL
+     ) ${options}`,
+  ]
+  for (const statement of statements) await reads.change(statement)
+  await createIndex(database.dialect, reads, 'orders_by_owner', '(owner_subject, created_at, id)')
+  await createIndex(database.dialect, reads, 'orders_by_status', '(status, created_at, id)')
+}
+
+async function createIndex(
+  dialect: 'postgres' | 'mysql' | 'sqlite',
+  reads: OrderDatabase<unknown>['reads'],
+  name: string,
+  columns: string,
+): Promise<void> {
+  if (dialect !== 'mysql') await reads.change(`CREATE INDEX IF NOT EXISTS ${name} ON orders ${columns}`)
+  else if ((await reads.query('SHOW INDEX FROM orders WHERE Key_name = ?', [name])).length === 0)
+    await reads.change(`CREATE INDEX ${name} ON orders ${columns}`)
+}

@@ -1,0 +1,38 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+const source = join(import.meta.dirname, '../src')
+
+/** Returns what the files of a layer import: other layers by their name, and packages. */
+async function importsOf(layer: string): Promise<ReadonlySet<string>> {
+  const files = (await readdir(join(source, layer), { recursive: true })).filter((path) => path.endsWith('.ts'))
+  expect(files).not.toEqual([])
+  const found = new Set<string>()
+  for (const path of files) {
+    const text = await readFile(join(source, layer, path), 'utf8')
+    for (const [, specifier = ''] of text.matchAll(/(?:from|import) '([^']+)'/g))
+      found.add(specifier.startsWith('.') ? layerOf(join(layer, path, '..', specifier)) : specifier)
+  }
+  return found
+}
+
+function layerOf(path: string): string {
+  return path.split('/')[0] ?? ''
+}
+
+test('S4-001 the domain imports nothing, and the application the domain alone', async () => {
+  expect(await importsOf('domain')).toEqual(new Set(['domain']))
+  expect(await importsOf('application')).toEqual(new Set(['application', 'domain']))
+})
+
+test('S4-001 interfaces and infrastructure never import each other, nor the composition root', async () => {
+  const [interfaces, infrastructure] = [await importsOf('interfaces'), await importsOf('infrastructure')]
+  for (const layer of ['infrastructure', 'config', 'load', 'region']) expect(interfaces).not.toContain(layer)
+  for (const layer of ['interfaces', 'config', 'load']) expect(infrastructure).not.toContain(layer)
+})
+
+test('the service uses published entry points of the toolkit only', async () => {
+  for (const layer of ['config', 'infrastructure', 'interfaces', 'load', 'region'])
+    for (const specifier of await importsOf(layer)) expect(specifier).not.toMatch(/^@waybill\/.*\/internal$/)
+})

@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto'
+import { describeWith } from '@waybill/test-support'
+import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { demoToken } from '../src/config/demo-tokens.ts'
+import { openEmbedded, openMysqlResources, openPostgresResources, type Resources } from '../src/config/resources.ts'
+import { type Client, cart, type OrderWorld, startOrders } from './order-world.ts'
+
+describe('orders on SQLite and a simulated Kafka', () => ordersSuite(openEmbedded))
+
+describeWith(
+  'kafka',
+  'postgres',
+  'redis',
+)('orders on Kafka, PostgreSQL and Redis', ({ kafka, postgres, redis }) => {
+  ordersSuite(() =>
+    openPostgresResources({
+      kafka: kafka.bootstrap.join(),
+      database: postgres.url,
+      redis: redis.url,
+      topic: kafka.named('orders'),
+    }),
+  )
+})
+
+describeWith(
+  'kafka',
+  'mysql',
+  'redis',
+)('orders on Kafka, MariaDB and Redis', ({ kafka, mysql, redis }) => {
+  ordersSuite(() =>
+    openMysqlResources({
+      kafka: kafka.bootstrap.join(),
+      database: mysql.url,
+      redis: redis.url,
+      topic: kafka.named('orders'),
+    }),
+  )
+})
+
+function ordersSuite<Tx>(open: () => Promise<Resources<Tx>>): void {
+  let world: OrderWorld
+  beforeAll(async () => {
+    world = await startOrders(await open())
+  }, 120_000)
+  afterAll(() => world[Symbol.asyncDispose](), 60_000)
+
+  /** A caller whom no other test knows. */
+  const someone = async (role?: string): Promise<{ readonly subject: string; readonly call: Client }> => {
+    const subject = `user-${randomUUID()}`
+    return { subject, call: await world.as(subject, role) }
+  }
+
+  test('S4-021 S4-065 an order is created for the subject of the token, whatever the body says of it', async () => {
+    const { subject, call } = await someone()
+    const { status, body, headers } = await call('POST', '/orders', cart, { 'x-request-id': 'r-1' })
+    expect(status).toBe(201)
+    expect(body).toMatchObject({ status: 'PENDING', version: 0, ownerSubject: subject, totalMinor: 2_500, ...cart })
+    expect(headers.get('location')).toBe(`/orders/${body.id}`)
+    expect(headers.get('x-request-id')).toBe('r-1')
+    expect((await call('GET', `/orders/${body.id}`)).body).toEqual(body)
+    for (const more of [{ ownerSubject: 'mallory' }, { status: 'DELIVERED' }, { version: 7 }, { totalMinor: 1 }])
+      expect((await call('POST', '/orders', { ...cart, ...more })).status).toBe(400)
+  })
+
+  test('S4-012 S4-013 S4-015 a repeat with the same key returns the first order, another content none', async () => {
+    const { call } = await someone()
+    const key = { 'x-idempotency-key': ` ${randomUUID()} ` }
+    const first = await call('POST', '/orders', cart, key)
+    const repeat = await call('POST', '/orders', cart, { 'x-idempotency-key': key['x-idempotency-key'].trim() })
+    expect(repeat).toMatchObject({ status: 201, body: first.body })
+    expect(repeat.headers.get('idempotency-replayed')).toBe('true')
+    const other = await call('POST', '/orders', { ...cart, currency: 'USD' }, key)
+    expect(other).toMatchObject({ status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } })
+    const { body } = await call('GET', '/orders')
+    expect(body).toHaveLength(1)
+  })
+
+  test('S4-018 many repeats at once create one order; a key belongs to its caller alone', async () => {
+    const [alice, bob] = [await someone(), await someone()]
+    const key = { 'x-idempotency-key': randomUUID() }
+    const answers = await Promise.all(Array.from({ length: 10 }, () => alice.call('POST', '/orders', cart, key)))
+    const created = new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body.id))
+    expect(created.size).toBe(1)
+    for (const { status, body } of answers) if (status !== 201) expect(body.code).toBe('CONFLICT')
+    const { status, body } = await bob.call('POST', '/orders', cart, key)
+    expect(status).toBe(201)
+    expect(created).not.toContain(body.id)
+    expect((await alice.call('GET', '/orders')).body).toHaveLength(1)
+  })
+
+  test('S4-006 S4-011 an illegal change and a stale version are conflicts that name both sides', async () => {
+    const { call } = await someone()
+    const { body: order } = await call('POST', '/orders', cart)
+    const shipped = await call('PATCH', `/orders/${order.id}/status`, { status: 'SHIPPED', version: 0 })
+    expect(shipped).toMatchObject({ status: 200, body: { status: 'SHIPPED', version: 1 } })
+    expect((await call('GET', `/orders/${order.id}`)).body).toEqual(shipped.body)
+    const late = await call('POST', `/orders/${order.id}/cancel`)
+    expect(late).toMatchObject({ status: 409, body: { code: 'CONFLICT' } })
+    expect(late.body.message).toBe('An order that is SHIPPED cannot become CANCELLED.')
+    const stale = await call('PATCH', `/orders/${order.id}/status`, { status: 'DELIVERED', version: 0 })
+    expect(stale).toMatchObject({ status: 409, body: { code: 'CONFLICT' } })
+    expect(stale.body.message).toContain('It is version 1 now, SHIPPED.')
+  })
+
+  test('S4-071 of many changes at once each is applied once or refused; none is lost', async () => {
+    const { call } = await someone()
+    const { body: order } = await call('POST', '/orders', cart)
+    const wishes = ['PROCESSING', 'SHIPPED', 'DELIVERED', 'CANCELLED', 'SHIPPED', 'DELIVERED']
+    const answers = await Promise.all(wishes.map((status) => call('PATCH', `/orders/${order.id}/status`, { status })))
+    const applied = answers.filter(({ status }) => status === 200)
+    for (const { status } of answers) expect([200, 409]).toContain(status)
+    const { body } = await call('GET', `/orders/${order.id}`)
+    expect(body.version).toBe(applied.length)
+  })
+
+  test('S4-061 S4-062 an order of another user is invisible, and its cancellation is forbidden; administrators see all', async () => {
+    const [alice, bob, admin] = [await someone(), await someone(), await someone('ADMIN')]
+    const { body: order } = await alice.call('POST', '/orders', cart)
+    expect(await bob.call('GET', `/orders/${order.id}`)).toMatchObject({
+      status: 404,
+      body: { code: 'ORDER_NOT_FOUND' },
+    })
+    expect(await bob.call('POST', `/orders/${order.id}/cancel`)).toMatchObject({
+      status: 403,
+      body: { code: 'FORBIDDEN' },
+    })
+    expect((await bob.call('PATCH', `/orders/${order.id}/status`, { status: 'SHIPPED' })).status).toBe(403)
+    expect((await bob.call('GET', '/orders')).body).toEqual([])
+    expect((await admin.call('GET', `/orders/${order.id}`)).body).toEqual(order)
+    expect((await admin.call('POST', `/orders/${order.id}/cancel`)).body).toMatchObject({ status: 'CANCELLED' })
+    expect((await alice.call('GET', `/orders/${order.id}`)).body).toMatchObject({ status: 'CANCELLED', version: 1 })
+  })
+
+  test('S4-060 lists and pages are newest first, filtered and bounded', async () => {
+    const { call } = await someone()
+    const ids: string[] = []
+    for (let count = 0; count < 5; count++) ids.unshift((await call('POST', '/orders', cart)).body.id)
+    await call('POST', `/orders/${ids[1]}/cancel`)
+    const pending = (await call('GET', '/orders?status=PENDING')).body.map(({ id }: { id: string }) => id)
+    expect(pending).toEqual(ids.filter((id) => id !== ids[1]))
+    const { body } = await call('GET', '/orders/page?page=1&size=2')
+    expect(body).toMatchObject({ page: 1, size: 2, total: 5 })
+    expect(body.items.map(({ id }: { id: string }) => id)).toEqual(ids.slice(2, 4))
+    expect((await call('GET', '/orders/page?size=9999')).body.size).toBe(100)
+    for (const wrong of ['size=0', 'page=-1', 'size=2;drop', 'status=LOST', 'sort=id', 'page=1e3'])
+      expect((await call('GET', `/orders/page?${wrong}`)).status).toBe(400)
+  })
+
+  test('S4-008 S4-009 the scheduler promotes pending orders, and caches forget them', async () => {
+    const { call } = await someone()
+    const { body: order } = await call('POST', '/orders', cart)
+    expect((await call('GET', `/orders/${order.id}`)).body.status).toBe('PENDING')
+    await world.app.promotion.promoteAll()
+    expect((await call('GET', `/orders/${order.id}`)).body).toMatchObject({ status: 'PROCESSING', version: 1 })
+  })
+
+  test('S4-065 no token, and tokens that are forged, expired or for others, are refused with the uniform error', async () => {
+    const { subject } = await someone()
+    const claims = { subject, role: 'ADMIN', ...world.settings }
+    const token = await demoToken(claims, world.keyFile)
+    const { privateKey } = await generateKeyPair('ES256')
+    const forge = (key: Parameters<SignJWT['sign']>[0], alg: string) =>
+      new SignJWT({ roles: ['ADMIN'] })
+        .setProtectedHeader({ alg, kid: 'demo' })
+        .setSubject(subject)
+        .setIssuer(claims.issuer)
+        .setAudience(claims.audience)
+        .setExpirationTime('1h')
+        .sign(key)
+    const refused = [
+      undefined,
+      'nonsense',
+      `${token.slice(0, -4)}AAAA`,
+      await demoToken({ ...claims, lifetimeSeconds: -60 }, world.keyFile),
+      await demoToken({ ...claims, audience: 'billing' }, world.keyFile),
+      await demoToken({ ...claims, issuer: 'https://mallory.example' }, world.keyFile),
+      await forge(privateKey, 'ES256'),
+      await forge(new TextEncoder().encode('a shared secret of thirty-two bytes'), 'HS256'),
+      new UnsecuredJWT({ roles: ['ADMIN'], sub: subject, iss: claims.issuer, aud: claims.audience, exp: 4e9 }).encode(),
+      await demoToken({ ...claims, subject: `${subject} ` }, world.keyFile),
+    ]
+    for (const each of refused) {
+      const { status, body, headers } = await world.withToken(each)('GET', '/orders')
+      expect(status).toBe(401)
+      expect(body).toEqual({
+        code: 'UNAUTHENTICATED',
+        message: expect.any(String),
+        requestId: headers.get('x-request-id'),
+        timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+      })
+    }
+  })
+
+  test('a request that is no order changes nothing and is told why', async () => {
+    const { call } = await someone()
+    const wrong = [
+      '{',
+      '[]',
+      '"x"',
+      '{"__proto__":{"isAdmin":true}}',
+      '{"items":"x","currency":"EUR"}',
+      '{"items":[],"currency":"EUR"}',
+    ]
+    for (const body of wrong) expect((await call('POST', '/orders', body)).status).toBe(400)
+    expect(await call('POST', '/orders', { ...cart, currency: "EUR'; DROP TABLE orders" })).toMatchObject({
+      status: 400,
+    })
+    expect((await call('GET', `/orders/${encodeURIComponent("' OR 1=1 --")}`)).status).toBe(400)
+    expect((await call('POST', '/orders', cart, { 'x-idempotency-key': 'x'.repeat(129) })).status).toBe(400)
+    expect((await call('GET', '/orders')).body).toEqual([])
+  })
+
+  test('probes and the description of the API need no token', async () => {
+    const call = world.withToken(undefined)
+    expect((await call('GET', '/livez')).body).toEqual({ status: 'UP' })
+    expect((await call('GET', '/readyz')).body).toMatchObject({ mode: 'active-passive:ACTIVE' })
+    expect((await call('GET', '/openapi.json')).body).toMatchObject({ openapi: '3.1.0' })
+    expect((await call('GET', '/metrics')).status).toBe(200)
+    expect(await call('GET', '/nowhere')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } })
+  })
+}
