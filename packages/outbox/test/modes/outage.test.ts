@@ -160,6 +160,20 @@ describe.each(modes)('I23 an outage in %s', (mode) => {
       await outbox.stop()
     })
   })
+
+  test('is named by published() for an event that was committed here a moment ago', async () => {
+    const { runtime, table, away, outbox, write } = setup(mode)
+    away.add('cluster')
+    await outbox.start()
+    write(1)
+    await runtime.advance(5_000)
+    await runtime.run(async () => {
+      const event = createEnvelope({ eventType: 'order.placed', aggregateType: 'orders', payloadJson: '{}' })
+      await table.transaction(() => outbox.writer.write(event))
+      await expect(outbox.published(event.eventId, { deadlineMs: 30 })).rejects.toThrow(/It waits for cluster/)
+      await outbox.stop()
+    })
+  })
 })
 
 describe.each(modes.filter((mode) => mode !== 'ordered'))('L2 in %s, beside an unavailable destination', (mode) => {

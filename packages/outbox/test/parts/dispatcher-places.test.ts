@@ -46,7 +46,7 @@ test('stop() resolves when the claims of rows that were not started are released
     handler: dispatcher,
     claimLocking: { timeoutMs: 60_000 },
   })
-  harness.behaviour = () => runtime.timers.sleep(8_000)
+  harness.behaviour = (_event, { signal }) => runtime.timers.sleep(8_000, signal)
   harness.outbox.before = (call) => (call === 'release' ? runtime.timers.sleep(700) : undefined)
   await runtime.run(async () => {
     await dispatcher.start()
