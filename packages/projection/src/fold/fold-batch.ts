@@ -9,7 +9,7 @@ import {
 } from '../definition/projection-errors.ts'
 import { checkState } from './check-state.ts'
 import { step } from './step.ts'
-import { storableState } from './storable-state.ts'
+import { copyOf, storableState } from './storable-state.ts'
 
 /** Any event of a projection. */
 export type AnyProjectedEvent = ProjectedEvent<string, unknown>
@@ -111,7 +111,7 @@ function nextState<S extends Schemas, State>(
 ): StoredRow['state'] {
   const fold = projection.fold[event.name] as unknown as LooseFold | undefined
   if (fold === undefined) return state
-  const next = fold(state, event)
+  const next = fold(state && copyOf(projection.columns, state), event)
   if (next === undefined) return undefined
   for (const column of Object.keys(projection.columns))
     if (next[column] === undefined)

@@ -3,21 +3,33 @@ import type { ColumnDefinition, StoredRow } from '@waybill/core/internal'
 
 type State = NonNullable<StoredRow['state']>
 
+type Columns = Readonly<Record<string, Required<ColumnDefinition>>>
+
+/** Copies a state for a fold: one that changes what it was given and then throws must not change the row. */
+export function copyOf(columns: Columns, state: State): State {
+  const copy = { ...state }
+  for (const [name, { type }] of Object.entries(columns)) {
+    const value = copy[name]
+    if (type === 'json') copy[name] = structuredClone(value)
+    else if (value instanceof Uint8Array) copy[name] = Buffer.from(value)
+  }
+  return copy
+}
+
 /**
- * Returns a state as every database keeps it: decimals without superfluous zeros, JSON as JSON has it. So a fold sees the
- * same state whether its row was just computed or read.
+ * Returns a state as every database keeps it: its columns alone, decimals without superfluous zeros, JSON as JSON has it. So
+ * a fold sees the same state whether its row was just computed or read.
  *
  * @throws StateError for a value that its column cannot hold. A database would refuse the whole batch for it, again and
  * again.
  */
-export function storableState(columns: Readonly<Record<string, Required<ColumnDefinition>>>, state: State): State {
-  let stored: Record<string, unknown> | undefined
+export function storableState(columns: Columns, state: State): State {
+  const stored: Record<string, unknown> = {}
   for (const [name, column] of Object.entries(columns)) {
     const value = state[name]
-    const kept = value === null ? null : storable(name, column, value)
-    if (kept !== value) (stored ??= { ...state })[name] = kept
+    stored[name] = value === null ? null : storable(name, column, value)
   }
-  return stored ?? state
+  return stored
 }
 
 /** The values that a column can hold, for errors. */

@@ -82,6 +82,45 @@ describe('an event', () => {
   })
 })
 
+describe('a function', () => {
+  const noted = z.looseObject({
+    balance: z.string(),
+    notes: z.array(z.string()).nullable(),
+    seal: z.instanceof(Uint8Array),
+  })
+  const columns = { balance: 'decimal', notes: 'json', seal: 'bytes' } as const
+  const before = { balance: '1', notes: ['opened'], seal: Buffer.from([1]) }
+
+  test('that changes the row it was given and then throws leaves no trace', () => {
+    const careless = defineProjection({ name: 'careless', events: accounts, state: noted, columns }).on({
+      FundsCredited(state, { payload }) {
+        if (state === undefined) return undefined
+        state.balance = payload.amount
+        state.notes?.push(payload.amount)
+        state.seal[0] = 9
+        if (payload.amount === '3') throw new RangeError('too late')
+        return state
+      },
+    })
+    const stored = rowOf('a', 1, structuredClone(before))
+    const { rows, stop } = foldBatch(careless, [stored], [credited('a', 2, '2'), credited('a', 3, '3')])
+    expect(stop).toMatchObject({ index: 1, reason: 'POISON' })
+    expect(rows).toEqual([rowOf('a', 2, { balance: '2', notes: ['opened', '2'], seal: Buffer.from([9]) })])
+    expect(stored.state).toEqual(structuredClone(before))
+  })
+
+  test('sees the columns alone, whether the row was just computed or read', () => {
+    const counting = defineProjection({ name: 'counting', events: accounts, state: noted, columns }).on({
+      FundsCredited(state) {
+        const seen = Number(state?.['seen'] ?? 0) + 1
+        return { ...before, balance: String(seen), seen }
+      },
+    })
+    const { rows } = foldBatch(counting, [], [credited('a', 1), credited('a', 2)])
+    expect(rows).toEqual([rowOf('a', 2, before)])
+  })
+})
+
 test('a stored row that does not match the schema is not built on', () => {
   const stored = rowOf('a', 1, { ...open, status: 'GONE' })
   expect(() => checkRows(balances, [rowOf('b', 1), stored])).toThrow(ProjectionStateError)
