@@ -109,9 +109,20 @@ function eitherTypeOrDefinition(): Rule<ColumnDefinition> {
 /** The columns that every table has besides those of the state. */
 const ownColumns = ['version', 'row_status']
 
-function checkNames({ columns, keyColumn }: Resolved<typeof definitionRules>, report: Report): void {
+/** The suffix of the table of a build. */
+const buildSuffix = /_b\d+$/i
+
+function checkNames({ name: projection, columns, keyColumn }: Resolved<typeof definitionRules>, report: Report): void {
+  if (buildSuffix.test(projection))
+    report('name', 'must not end with _b and digits: so do the tables that read models are built in')
   const names = Object.keys(columns)
   if (names.length === 0) report('columns', 'must have at least one column')
+  for (const [name, { type, isIndexed }] of Object.entries(columns))
+    if (isIndexed === true && (type === 'json' || type === 'bytes'))
+      report(
+        `columns.${name}.isIndexed`,
+        'must be false for json and bytes: databases bound the size of an index entry',
+      )
   for (const name of names) {
     if (!sqlName.pattern.test(name)) report(`columns.${name}`, `must be called by ${sqlName.called}`)
     if (ownColumns.includes(name.toLowerCase()))

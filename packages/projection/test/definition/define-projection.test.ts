@@ -47,6 +47,12 @@ describe('a definition', () => {
       { columns: { ...columns, Status: 'text' } },
       /^columns must differ in more than upper and lower case/,
     ],
+    [
+      'an index that databases cannot have',
+      { columns: { ...columns, balance: { type: 'json', isIndexed: true } } },
+      /^columns\.balance\.isIndexed must be false for json and bytes/,
+    ],
+    ['the name of a table of another projection', { name: 'account_b2' }, /^name must not end with _b and digits/],
     ['no schema', { state: {} }, /^state must be a Standard Schema/],
   ])('with %s is rejected', (_, change, problem) => {
     const [first, ...others] = violationsOf(() => defineProjection({ ...definition, ...change } as never))
