@@ -15,8 +15,8 @@ export interface ProjectionTables {
   readonly view: (projection: string) => string
   /** The table of a build. */
   readonly rows: (projection: string, number: number) => string
-  /** An index of the table of a build. */
-  readonly index: (projection: string, number: number, column: string) => string
+  /** The index of a column of the table of a build; the place tells columns with the same first letters apart. */
+  readonly index: (projection: string, number: number, column: string, place: number) => string
 }
 
 /** @throws an ArgumentError for an invalid table name */
@@ -31,6 +31,7 @@ export function projectionTables(base: string, dialect: SqlDialect): ProjectionT
     quarantine: name.beside('_quarantine').quoted,
     view: (projection) => beside(projection).quoted,
     rows: (projection, number) => beside(`${projection}_b${number}`).quoted,
-    index: (projection, number, column) => beside(`${projection}_b${number}`).index(`_${column}`.slice(0, 15)),
+    index: (projection, number, column, place) =>
+      beside(`${projection}_b${number}`).index(`_${place}_${column}`.slice(0, 15)),
   }
 }

@@ -146,7 +146,9 @@ export class RowStatements {
       ),
     ]
     const indexed = Object.entries(columns).filter(([, { isIndexed }]) => isIndexed)
-    const indexes = indexed.map(([name]) => [tables.index(projection, number, name), this.#quote(name)] as const)
+    const indexes = indexed.map(
+      ([name], place) => [tables.index(projection, number, name, place), this.#quote(name)] as const,
+    )
     // MySQL creates no index "if it does not exist", so its indexes are part of the table.
     if (this.#dialect === 'mysql') {
       const keys = indexes.map(([index, column]) => `KEY ${index} (${column})`)

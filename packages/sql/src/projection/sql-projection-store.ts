@@ -1,4 +1,4 @@
-import type { Runtime } from '@waybill/core'
+import { type Runtime, UnavailableError } from '@waybill/core'
 import type {
   BuildPosition,
   BuildTable,
@@ -33,6 +33,25 @@ async function createOnce(connection: SqlConnection, text: string): Promise<void
   } catch (error) {
     if (!createdByAnother.has(postgresStateOf(error))) throw error
     await connection.query(text, [])
+  }
+}
+
+const viewLockSeconds = 60
+
+/**
+ * Runs the work while no other process changes this view of MySQL. The lock belongs to the session, because the change
+ * commits a transaction, and one connection must be enough.
+ */
+async function whileViewIsLocked(connection: SqlConnection, view: string, work: () => Promise<void>): Promise<void> {
+  // Lock names are server-wide, so the name includes the database.
+  const name = "concat('waybill_view_', md5(concat(database(), '.', ?)))"
+  const { rows } = await connection.query(`SELECT get_lock(${name}, ?) AS held`, [view, viewLockSeconds])
+  if (Number(rows[0]?.['held']) !== 1)
+    throw new UnavailableError(`Another process has been changing the view ${view} for ${viewLockSeconds} s.`)
+  try {
+    await work()
+  } finally {
+    await connection.query(`SELECT release_lock(${name}) AS released`, [view])
   }
 }
 
@@ -104,13 +123,15 @@ export class SqlProjectionStore implements ProjectionStore {
    * readers: until it is done they see the former table.
    */
   async #show(table: BuildTable): Promise<void> {
-    const text = `CREATE OR REPLACE VIEW ${this.#tables.view(table.projection)} AS ${this.#rowsOf(table).view()}`
-    await this.transaction(async (tx) => {
-      const builds = await tx.lock(table.projection, 'SHARED')
-      const state = builds.find(({ number }) => number === table.number)?.state
-      if (state === 'RETIRED' || state === 'FAILED' || state === 'CANCELLED') return
-      await this.#database.connection((connection) => connection.query(text, []))
-    })
+    const view = this.#tables.view(table.projection)
+    await this.#database.connection((connection) =>
+      whileViewIsLocked(connection, view, async () => {
+        const { rows } = await sendTo(connection, this.#book.builds(table.projection, 'NONE'))
+        const state = rows.map((row) => this.#book.build(row)).find(({ number }) => number === table.number)?.state
+        if (state === 'RETIRED' || state === 'FAILED' || state === 'CANCELLED') return
+        await connection.query(`CREATE OR REPLACE VIEW ${view} AS ${this.#rowsOf(table).view()}`, [])
+      }),
+    )
   }
 
   async builds(projection: string): Promise<readonly ProjectionBuild[]> {

@@ -59,6 +59,15 @@ export function buildPart({ describe, test }: ProjectionSuite): void {
       assert.deepEqual(await scene.store.transaction((tx) => tx.lock('accounts', 'SHARED')), [])
     })
 
+    test('has an index for each column that has one, however long their names are', async (scene) => {
+      const indexed = { type: 'integer', isIndexed: true } as const
+      const table = scene.table({ reserved_amount_in_cents: indexed, reserved_amount_in_euros: indexed }, 6)
+      await scene.open(table)
+      const row = { key: 'a', version: 1, state: { reserved_amount_in_cents: 100, reserved_amount_in_euros: 1 } }
+      await scene.write(table, [{ ...row, isQuarantined: false }])
+      assert.deepEqual(await scene.store.read(table, ['a']), [{ ...row, isQuarantined: false }])
+    })
+
     test('is created and dropped any number of times', async (scene) => {
       const table = await scene.open()
       await scene.store.createTable(table)
