@@ -41,6 +41,16 @@ describe('unread ranges', () => {
     expect(unread.nextToRead()).toEqual([range(9_000, 9_001)])
   })
 
+  test('up to 1,000 offsets apart are read by one reader', () => {
+    expect(new UnreadRanges([range(0, 1), range(1_001, 1_002)]).nextToRead()).toEqual([range(0, 1_002)])
+    expect(new UnreadRanges([range(0, 1), range(1_002, 1_003)]).nextToRead()).toEqual([range(0, 1)])
+  })
+
+  test('leave out what is empty: a reader would be opened for nothing', () => {
+    const unread = new UnreadRanges([range(7, 7), range(9, 8), range(3, 3, 1)])
+    expect([unread.list(), unread.nextToRead()]).toEqual([[], []])
+  })
+
   test('of positions merge neighbors', () => {
     const positions = [5n, 3n, 4n, 9n, 3n].map((offset) => ({ ...at, offset }))
     expect(rangesOf(positions)).toEqual([range(3, 6), range(9, 10)])
