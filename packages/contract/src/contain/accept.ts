@@ -29,7 +29,7 @@ export function acceptance({ node, isWritten }: Literal, type: JsonType): Accept
   const choices = [
     ...(node.anyOf === undefined ? [] : [{ alternatives: anyAlternatives(node.anyOf, type, isWritten) }]),
     ...(node.oneOf === undefined ? [] : [{ alternatives: oneAlternatives(node.oneOf, type, isWritten) }]),
-    ...(node.if === undefined ? [] : [{ alternatives: ifAlternatives(node.if, accept) }]),
+    ...(node.if === undefined ? [] : [{ alternatives: ifAlternatives(node.if, accept, isWritten) }]),
     ...(type === 'object' ? dependencyChoices(node, accept) : []),
   ]
   return { literals, choices }
@@ -39,21 +39,40 @@ function anyAlternatives(nodes: readonly SchemaNode[], type: JsonType, isWritten
   const possible = nodes.filter((node) => mayHaveType(node, type))
   return possible.map((node) => ({
     ...byLiterals(accepts(node, isWritten)),
-    ...(isWritten ? { declares: possible.filter((other) => other !== node && !areDisjoint(node, other)) } : {}),
+    ...declaredBeside(node, possible, isWritten),
   }))
+}
+
+/** Members of the other branches count as declared, too, but for those that cannot hold together with the chosen one. */
+function declaredBeside(
+  node: SchemaNode,
+  branches: readonly SchemaNode[],
+  isWritten: boolean,
+): Pick<Alternative, 'declares'> {
+  return isWritten ? { declares: branches.filter((other) => other !== node && !areDisjoint(node, other)) } : {}
 }
 
 function oneAlternatives(nodes: readonly SchemaNode[], type: JsonType, isWritten: boolean): Alternative[] {
   const possible = nodes.filter((node) => mayHaveType(node, type))
-  return possible.map((node) =>
-    byLiterals(accepts(node, isWritten), ...possible.filter((other) => other !== node).map(refuses)),
-  )
+  return possible.map((node) => ({
+    ...byLiterals(accepts(node, isWritten), ...possible.filter((other) => other !== node).map(refuses)),
+    ...declaredBeside(node, possible, isWritten),
+  }))
 }
 
-function ifAlternatives(branch: NonNullable<SchemaNode['if']>, accept: (node: SchemaNode) => Literal): Alternative[] {
+function ifAlternatives(
+  { node, whenTrue, whenFalse }: NonNullable<SchemaNode['if']>,
+  accept: (node: SchemaNode) => Literal,
+  isWritten: boolean,
+): Alternative[] {
+  const beside = (...others: readonly (SchemaNode | undefined)[]): Pick<Alternative, 'declares'> =>
+    isWritten ? { declares: others.filter((other) => other !== undefined) } : {}
   return [
-    byLiterals(accept(branch.node), ...(branch.whenTrue === undefined ? [] : [accept(branch.whenTrue)])),
-    byLiterals(refuses(branch.node), ...(branch.whenFalse === undefined ? [] : [accept(branch.whenFalse)])),
+    { ...byLiterals(accept(node), ...(whenTrue === undefined ? [] : [accept(whenTrue)])), ...beside(whenFalse) },
+    {
+      ...byLiterals(refuses(node), ...(whenFalse === undefined ? [] : [accept(whenFalse)])),
+      ...beside(node, whenTrue),
+    },
   ]
 }
 

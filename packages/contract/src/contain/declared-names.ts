@@ -8,8 +8,22 @@ export interface DeclaredNames {
   readonly patterns: readonly string[]
 }
 
-/** Collects the members that schemas declare for the value that they are in. */
-export function declaredNames(nodes: readonly SchemaNode[]): DeclaredNames {
+/**
+ * Collects the members that schemas declare for the value that they are in. Those of schemas beside them, such as other branches
+ * of a union, may be written, too; but where the schemas themselves declare none, everything may be.
+ */
+export function declaredNames(nodes: readonly SchemaNode[], beside: readonly SchemaNode[] = []): DeclaredNames {
+  const own = collectNames(nodes)
+  if (own.names === undefined) return own
+  const others = collectNames(beside)
+  if (others.isOpen) return { names: undefined, patterns: [] }
+  return {
+    names: new Set([...own.names, ...(others.names ?? [])]),
+    patterns: [...own.patterns, ...others.patterns],
+  }
+}
+
+function collectNames(nodes: readonly SchemaNode[]): DeclaredNames & { readonly isOpen: boolean } {
   const names = new Set<string>()
   const patterns: string[] = []
   let declares = false
@@ -20,11 +34,12 @@ export function declaredNames(nodes: readonly SchemaNode[]): DeclaredNames {
     for (const [name] of node.dependentSchemas ?? []) names.add(name)
     for (const [pattern] of node.patternProperties ?? []) patterns.push(pattern)
     const rest = node.additionalProperties ?? node.unevaluatedProperties
-    if (rest !== undefined && !rest.isNever) return { names: undefined, patterns }
-    if (node.propertyNames !== undefined && node.properties === undefined) return { names: undefined, patterns }
+    if (rest !== undefined && !rest.isNever) return { names: undefined, patterns, isOpen: true }
+    if (node.propertyNames !== undefined && node.properties === undefined)
+      return { names: undefined, patterns, isOpen: true }
     declares ||= node.properties !== undefined || rest !== undefined || patterns.length > 0 || names.size > 0
   }
-  return { names: declares ? names : undefined, patterns }
+  return { names: declares ? names : undefined, patterns, isOpen: false }
 }
 
 /** Tells whether a writer may write a member. */

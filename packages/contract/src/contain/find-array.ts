@@ -1,6 +1,7 @@
 import { canonicalText, type JsonValue } from '../schema/json.ts'
 import { createNode, type SchemaNode } from '../schema/schema-node.ts'
 import { type Answer, found, none, unknown } from './answer.ts'
+import { inPlaceNodes } from './declared-names.ts'
 import type { Demands, SolveMember } from './demands.ts'
 import { accepts, type Literal, refuses } from './literal.ts'
 
@@ -44,7 +45,7 @@ interface ArrayPlan {
   readonly isInexact: boolean
 }
 
-function planOf({ accepted, nodes, atoms }: Demands): ArrayPlan {
+function planOf({ accepted, nodes, atoms, declares }: Demands): ArrayPlan {
   const each = atoms.flatMap((atom) => (atom.kind === 'EACH_ITEM' ? atom.literal : []))
   const contained = nodes.flatMap(({ contains }) => contains ?? [])
   const some: ItemDemand[] = [
@@ -62,7 +63,10 @@ function planOf({ accepted, nodes, atoms }: Demands): ArrayPlan {
     .map(({ node, max }) => ({ node, max }))
   return {
     min: Math.max(0, ...nodes.map(({ minItems }) => minItems ?? 0)),
-    max: Math.min(writtenLength(accepted), ...nodes.map(({ maxItems }) => maxItems ?? Number.POSITIVE_INFINITY)),
+    max: Math.min(
+      writtenLength(accepted, declares),
+      ...nodes.map(({ maxItems }) => maxItems ?? Number.POSITIVE_INFINITY),
+    ),
     isUnique: nodes.some(({ uniqueItems }) => uniqueItems === true),
     isRepeated: atoms.some(({ kind }) => kind === 'REPEATED_ITEM'),
     width: Math.max(
@@ -77,17 +81,32 @@ function planOf({ accepted, nodes, atoms }: Demands): ArrayPlan {
   }
 }
 
-/** A writer writes no items behind a tuple, unless the schema says which. */
-function writtenLength(accepted: readonly Literal[]): number {
+/** A writer writes no items behind a tuple, unless the schema says which; those of other branches may be there. */
+function writtenLength(accepted: readonly Literal[], declares: readonly SchemaNode[]): number {
   const writers = accepted.filter(({ isWritten }) => isWritten).map(({ node }) => node)
-  const tuples = writers.flatMap(({ prefixItems }) => prefixItems?.length ?? [])
-  const isOpen = writers.some(({ items, unevaluatedItems }) => items !== undefined || unevaluatedItems !== undefined)
-  return tuples.length === 0 || isOpen ? Number.POSITIVE_INFINITY : Math.max(...tuples)
+  if (writers.every(({ prefixItems }) => prefixItems === undefined)) return Number.POSITIVE_INFINITY
+  const all = [...writers, ...declares.flatMap((node) => [...inPlaceNodes(node)])]
+  const isOpen = all.some(({ items, unevaluatedItems }) => items !== undefined || unevaluatedItems !== undefined)
+  return isOpen ? Number.POSITIVE_INFINITY : Math.max(...all.map(({ prefixItems }) => prefixItems?.length ?? 0))
 }
 
 function itemLiterals({ node, isWritten }: Literal, index: number): Literal[] {
   const inner = node.prefixItems?.[index] ?? node.items
-  return inner === undefined ? [] : [accepts(inner, isWritten)]
+  return [
+    ...(inner === undefined ? [] : [accepts(inner, isWritten)]),
+    // An item may have the members that `contains` declares, whether it is the one that is asked for or not.
+    ...(isWritten && node.contains !== undefined && declaresMembers(node.contains.node)
+      ? [accepts(createNode('', { anyOf: [node.contains.node, createNode('')] }), true)]
+      : []),
+  ]
+}
+
+function declaresMembers(node: SchemaNode): boolean {
+  return [...inPlaceNodes(node)].some(
+    ({ types, properties, required, patternProperties }) =>
+      (types === undefined || types.has('object')) &&
+      (properties !== undefined || required !== undefined || patternProperties !== undefined),
+  )
 }
 
 /** Generates the places of the demands: each gets an index, and rests that look alike are told apart by number. */

@@ -56,7 +56,7 @@ function planOf(sets: TextSets, evaluate: Evaluate, demands: Demands): ObjectPla
     if (atom.kind === 'MEMBER') members.set(atom.name, [...(members.get(atom.name) ?? []), atom.literal])
   const written = accepted.filter(({ isWritten }) => isWritten).map(({ node }) => node)
   const beside = demands.declares.flatMap((node) => [...inPlaceNodes(node)])
-  const declared = declaredNames(written.length === 0 ? [] : [...written, ...beside])
+  const declared = declaredNames(written, beside)
   const nameSchemas = nodes.flatMap(({ propertyNames }) => propertyNames ?? [])
   const mayHave = (name: string): boolean | undefined => {
     if (!mayWrite(declared, name)) return false

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { StandardSchema } from '../event/standard-schema.ts'
 import { inputSchemaOf } from './declare-payload.ts'
-import { inPlace, itemNodes, memberPlace, type SchemaPlace } from './declared-members.ts'
+import { itemPlace, memberPlace, type SchemaPlace } from './schema-place.ts'
 
 /** Validates a payload as the schema of its event does. */
 type Validate = (payload: unknown) => Promise<unknown>
@@ -43,20 +43,18 @@ function hasMore(written: unknown, output: unknown): boolean {
 /** Adds members of the output that the payload lacks. Returns the payload itself if it lacks none. */
 function withMembersOf(place: SchemaPlace, written: unknown, output: unknown): unknown {
   if (written === output || !isContainer(written) || !isContainer(output)) return written
-  const nodes = inPlace(place)
-  const inner = (name: string): unknown =>
-    withMembersOf(memberPlace(nodes, place.root, name), written[name], output[name])
+  const inner = (name: string): unknown => withMembersOf(memberPlace(place, written, name), written[name], output[name])
   if (Array.isArray(written) || Array.isArray(output)) {
     if (!Array.isArray(written) || !Array.isArray(output) || written.length !== output.length) return written
     const items = written.map((item: unknown, index) =>
-      withMembersOf({ root: place.root, nodes: itemNodes(nodes, index) }, item, output[index]),
+      withMembersOf(itemPlace(place, written, index), item, output[index]),
     )
     return items.every((item, index) => item === written[index]) ? written : items
   }
   const kept = Object.keys(written).map((name): [string, unknown] => [name, inner(name)])
   const added = Object.entries(output).filter(
     ([name, value]) =>
-      !Object.hasOwn(written, name) && memberPlace(nodes, place.root, name).nodes.length > 0 && isJson(value),
+      !Object.hasOwn(written, name) && memberPlace(place, written, name).nodes.length > 0 && isJson(value),
   )
   const isSame = added.length === 0 && kept.every(([name, value]) => value === written[name])
   return isSame ? written : Object.fromEntries([...kept, ...added])

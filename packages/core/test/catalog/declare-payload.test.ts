@@ -73,7 +73,62 @@ describe('C-85 members that a schema does not declare', () => {
     ['by pattern', { properties: {}, patternProperties: { '^x': {} } }, { x1: 1, y: 1 }, ['y']],
     ['as required', { properties: {}, required: ['r'] }, { r: 1, s: 1 }, ['s']],
     ['nowhere', { properties: {} }, { a: 1 }, ['a']],
+    [
+      'in the branch of another tag',
+      {
+        oneOf: [
+          { $ref: '#/$defs/card' },
+          { type: 'object', properties: { kind: { const: 'cash' } }, required: ['kind'] },
+        ],
+        $defs: { card: { type: 'object', properties: { kind: { const: 'card' }, last4: {} }, required: ['kind'] } },
+      },
+      { kind: 'cash', last4: 7 },
+      ['last4'],
+    ],
+    ['in the branch of another type', { anyOf: [{ type: 'array', items: {} }, { properties: {} }] }, { a: 1 }, ['a']],
+    ['behind a tuple', { properties: { t: { prefixItems: [{}] } } }, { t: [1, 'x', {}] }, ['t.1', 't.2']],
+    ['behind the tuple of a union', { anyOf: [{ prefixItems: [{}] }, { prefixItems: [{}, {}] }] }, [1, 2, 3], ['2']],
+    ['behind no tuple', { anyOf: [{ prefixItems: [{}] }, { type: 'array' }] }, [1, { a: 2 }], []],
+    ['in lists of anything', { type: 'array' }, [{ a: 1 }], []],
+    ['beside a part that names none', { properties: { a: {} }, allOf: [{ minProperties: 1 }] }, { a: 1, b: 1 }, ['b']],
+    ['in a union with a free form', { anyOf: [{ properties: { a: {} } }, { type: 'object' }] }, { b: 1 }, []],
+    [
+      'for a member that is there',
+      { properties: { a: {} }, dependentSchemas: { a: { required: ['b'] } } },
+      { b: 1 },
+      ['b'],
+    ],
+    [
+      'in a condition',
+      { if: { required: ['a'] }, then: { required: ['b'] }, else: { required: ['c'] } },
+      { b: 1, d: 1 },
+      ['d'],
+    ],
+    [
+      'for the item that is asked for',
+      { items: { properties: {} }, contains: { properties: { a: {} } } },
+      [{ a: 1, b: 1 }],
+      ['0.b'],
+    ],
+    [
+      'in a recursion',
+      { $ref: '#/$defs/n', $defs: { n: { properties: { n: { $ref: '#/$defs/n' } } } } },
+      { n: { n: { a: 1 } } },
+      ['n.n.a'],
+    ],
+    ['in a reference to itself', { $ref: '#', properties: { a: {} } }, { b: 1 }, ['b']],
   ])('are told from those declared %s', (_, json, value, undeclared) => {
     expect(withoutUndeclared(json, value).undeclared.map((path) => path.join('.'))).toEqual(undeclared)
+  })
+
+  test('are left out behind a tuple with STRIP', () => {
+    expect(withoutUndeclared({ prefixItems: [{}] }, [1, 2]).value).toEqual([1])
+  })
+
+  test('are refused below a depth that no schema of an event has', () => {
+    const nested = (depth: number): unknown => (depth === 0 ? {} : { n: nested(depth - 1) })
+    const recursive = { properties: { n: { $ref: '#' } } }
+    expect(withoutUndeclared(recursive, nested(400)).undeclared).toEqual([])
+    expect(withoutUndeclared(recursive, nested(600)).undeclared).toHaveLength(1)
   })
 })

@@ -1,0 +1,219 @@
+/** A JSON object, as a schema or a value. */
+export type Json = Readonly<Record<string, unknown>>
+
+/** The schemas of a document that all hold in one place. */
+export interface SchemaPlace {
+  readonly root: Json
+  readonly nodes: readonly unknown[]
+}
+
+/** Ways in which a keyword can hold, each by the schemas that hold together then. */
+type Choice = readonly (readonly unknown[])[]
+
+/**
+ * Returns all schemas that may hold for a value in a place: behind references, in `allOf`, and in the branches of unions and
+ * conditions. A branch that surely refuses the value, by its type or a listed value, is left out.
+ */
+export function schemasInPlace({ root, nodes }: SchemaPlace, value: unknown): readonly Json[] {
+  const found = new Set<Json>()
+  const visit = (schemas: readonly unknown[]): void => {
+    for (const node of together(root, schemas, value)) {
+      if (found.has(node)) continue
+      found.add(node)
+      for (const choice of choicesOf(root, node, value)) for (const way of choice) visit(way)
+    }
+  }
+  visit(nodes)
+  return [...found]
+}
+
+/** Returns the place of a member: without nodes where it is not declared. */
+export function memberPlace(place: SchemaPlace, value: unknown, name: string): SchemaPlace {
+  return innerPlace(place, value, (node) => memberSchemas(node, name))
+}
+
+/** Returns the place of a list's item. */
+export function itemPlace(place: SchemaPlace, value: unknown, index: number): SchemaPlace {
+  return innerPlace(place, value, (node) => {
+    const own = tupleOf(node)?.[index] ?? restOf(node)
+    const contained = node['contains']
+    return [
+      ...(own === undefined ? [] : [own]),
+      // An item may be the one that is asked for, and need not.
+      ...(contained === undefined ? [] : [{ anyOf: [contained, {}] }]),
+    ]
+  })
+}
+
+/** Tells whether a value may have members that nothing declares: the schemas of one way to read it name none. */
+export function isFreeForm(place: SchemaPlace, value: unknown): boolean {
+  return schemasInPlace(place, value).some(acceptsOthers) || mayLack(place, value, declaresMembers)
+}
+
+/** Returns the number of items that are declared: those of tuples, or any number. */
+export function declaredLength(place: SchemaPlace, value: unknown): number {
+  if (mayLack(place, value, (node) => tupleOf(node) !== undefined)) return Number.POSITIVE_INFINITY
+  const nodes = schemasInPlace(place, value)
+  const isOpen = nodes.some((node) => restOf(node) !== undefined || node['unevaluatedItems'] !== undefined)
+  return isOpen ? Number.POSITIVE_INFINITY : Math.max(0, ...nodes.map((node) => tupleOf(node)?.length ?? 0))
+}
+
+/** Tells whether there is a way to read the value in which no schema has a property. */
+function mayLack({ root, nodes }: SchemaPlace, value: unknown, has: (node: Json) => boolean): boolean {
+  const open = new Set<Json>()
+  const lacks = (schemas: readonly unknown[]): boolean =>
+    together(root, schemas, value).every((node) => {
+      if (open.has(node)) return true
+      open.add(node)
+      const isLacking =
+        !has(node) && choicesOf(root, node, value).every((choice) => choice.length === 0 || choice.some(lacks))
+      open.delete(node)
+      return isLacking
+    })
+  return lacks(nodes)
+}
+
+function innerPlace(
+  { root, nodes }: SchemaPlace,
+  value: unknown,
+  inner: (node: Json) => readonly unknown[],
+): SchemaPlace {
+  const open = new Set<Json>()
+  const collect = (schemas: readonly unknown[]): readonly unknown[] =>
+    together(root, schemas, value).flatMap((node) => {
+      if (open.has(node)) return []
+      open.add(node)
+      const found = [...inner(node)]
+      for (const choice of choicesOf(root, node, value)) {
+        const ways = choice.map(collect)
+        if (ways.some((way) => way.length > 0)) found.push({ anyOf: ways.map((way) => ({ allOf: way })) })
+      }
+      open.delete(node)
+      return found
+    })
+  return { root, nodes: collect(nodes) }
+}
+
+/** Returns schemas and those that hold with them in any case: behind references, in `allOf`, and for members that are there. */
+function together(root: Json, schemas: readonly unknown[], value: unknown): readonly Json[] {
+  const found = new Set<Json>()
+  const queue = [...schemas]
+  while (queue.length > 0) {
+    const node = queue.pop()
+    if (!isObject(node) || found.has(node)) continue
+    found.add(node)
+    const { $ref, allOf, dependentSchemas } = node
+    if (typeof $ref === 'string') queue.push(resolve(root, $ref))
+    if (Array.isArray(allOf)) queue.push(...(allOf as unknown[]))
+    if (isObject(dependentSchemas) && isObject(value))
+      for (const [name, schema] of Object.entries(dependentSchemas)) if (Object.hasOwn(value, name)) queue.push(schema)
+  }
+  return [...found]
+}
+
+function choicesOf(root: Json, node: Json, value: unknown): readonly Choice[] {
+  const { anyOf, oneOf, if: condition, then: consequence, else: otherwise } = node
+  const choices: Choice[] = []
+  for (const branches of [anyOf, oneOf])
+    if (Array.isArray(branches))
+      choices.push((branches as unknown[]).filter((each) => isPossible(root, each, value)).map((each) => [each]))
+  if (condition !== undefined) choices.push([[condition, consequence], [otherwise]])
+  return choices
+}
+
+/** Tells whether a branch may accept a value, as far as types and listed values of members show it. */
+function isPossible(root: Json, branch: unknown, value: unknown): boolean {
+  return together(root, [branch], value).every((node) => {
+    if (!hasType(node['type'], value)) return false
+    const { properties } = node
+    if (!isObject(properties) || !isObject(value)) return true
+    return Object.entries(properties).every(
+      ([name, schema]) => !Object.hasOwn(value, name) || mayList(root, schema, value[name]),
+    )
+  })
+}
+
+function mayList(root: Json, schema: unknown, value: unknown): boolean {
+  return together(root, [schema], value).every((node) => {
+    const listed = Object.hasOwn(node, 'const') ? [node['const']] : node['enum']
+    if (!Array.isArray(listed)) return true
+    // Objects are left to the schema itself.
+    return typeof value === 'object' && value !== null
+      ? listed.some((each) => Object(each) === each)
+      : listed.includes(value)
+  })
+}
+
+function hasType(type: unknown, value: unknown): boolean {
+  if (type === undefined) return true
+  const names: readonly unknown[] = Array.isArray(type) ? type : [type]
+  if (value === null) return names.includes('null')
+  if (Array.isArray(value)) return names.includes('array')
+  return names.includes(typeof value) || (typeof value === 'number' && names.includes('integer'))
+}
+
+function acceptsOthers({ additionalProperties: rest, unevaluatedProperties: unevaluated }: Json): boolean {
+  return (rest !== undefined && rest !== false) || (unevaluated !== undefined && unevaluated !== false)
+}
+
+function declaresMembers(node: Json): boolean {
+  const { properties, patternProperties, required, dependentRequired, dependentSchemas } = node
+  return (
+    isObject(properties) ||
+    isObject(patternProperties) ||
+    (Array.isArray(required) && required.length > 0) ||
+    [dependentRequired, dependentSchemas].some((each) => isObject(each) && Object.keys(each).length > 0) ||
+    node['additionalProperties'] !== undefined ||
+    node['unevaluatedProperties'] !== undefined
+  )
+}
+
+function memberSchemas(node: Json, name: string): readonly unknown[] {
+  const { properties, patternProperties, additionalProperties: rest, required, dependentRequired } = node
+  const found: unknown[] = []
+  if (isObject(properties) && Object.hasOwn(properties, name)) found.push(properties[name])
+  if (isObject(patternProperties))
+    for (const [pattern, schema] of Object.entries(patternProperties))
+      if (new RegExp(pattern, 'u').test(name)) found.push(schema)
+  if (found.length === 0 && isObject(rest)) found.push(rest)
+  const isNamed = Array.isArray(required) && required.includes(name)
+  const isDependent =
+    isObject(dependentRequired) &&
+    (Object.hasOwn(dependentRequired, name) || Object.values(dependentRequired).flat().includes(name))
+  return found.length === 0 && (isNamed || isDependent) ? [{}] : found
+}
+
+function tupleOf({ prefixItems, items }: Json): readonly unknown[] | undefined {
+  const tuple = prefixItems ?? items
+  return Array.isArray(tuple) ? (tuple as readonly unknown[]) : undefined
+}
+
+function restOf({ items, additionalItems }: Json): unknown {
+  return Array.isArray(items) ? additionalItems : items
+}
+
+/** A reference that leads out of the document declares everything: nothing is refused on a guess. */
+function resolve(root: Json, reference: string): unknown {
+  if (reference === '#') return root
+  if (!reference.startsWith('#/')) return everything
+  let place: unknown = root
+  for (const key of reference.slice(2).split('/')) {
+    const name = decode(key).replaceAll('~1', '/').replaceAll('~0', '~')
+    place = (isObject(place) || Array.isArray(place)) && Object.hasOwn(place, name) ? (place as Json)[name] : undefined
+  }
+  return place ?? everything
+}
+
+const everything: Json = Object.freeze({ additionalProperties: true, items: true })
+
+function decode(key: string): string {
+  try {
+    return decodeURIComponent(key)
+  } catch {
+    return key // Not encoded: the characters mean themselves.
+  }
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
