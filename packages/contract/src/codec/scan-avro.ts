@@ -10,7 +10,7 @@ import { formatPath } from '@waybill/core/internal'
 import type { AvroParts } from './avro-library.ts'
 import { unreadable } from './codec-errors.ts'
 
-/** Members without bytes, such as nulls, of one array. */
+/** Members without bytes, such as nulls, of all arrays of a value: arrays inside of arrays multiply them. */
 const mostEmptyItems = 10_000
 /** The bytes of a 64-bit integer. */
 const longestInteger = 10
@@ -89,7 +89,7 @@ function scanBlocks(cursor: Cursor, scanItem: (index: number) => void): void {
       const before = cursor.position
       scanItem(index)
       index++
-      if (cursor.position === before && index > mostEmptyItems)
+      if (cursor.position === before && (cursor.emptyItems += 1) > mostEmptyItems)
         throw new ParseError(`has more than ${mostEmptyItems} members without bytes`)
     }
   }
@@ -104,6 +104,8 @@ function branchOf({ types = [] }: AvroParts, cursor: Cursor): AvroParts {
 
 class Cursor {
   position = 0
+  /** Members of arrays so far that had no bytes. */
+  emptyItems = 0
   readonly #bytes: Buffer
   readonly #isSafe: boolean
 

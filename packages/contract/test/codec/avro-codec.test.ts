@@ -86,6 +86,17 @@ test('refuses a list of a billion nulls', async () => {
   expect(() => codec.decode(flood)).toThrow('at value: it has more than 10000 members without bytes')
 })
 
+test('refuses lists of lists that have more nulls together than a value may have', async () => {
+  const registry = createMemoryRegistry()
+  const schema = field({ type: 'array', items: { type: 'array', items: 'null' } })
+  const codec = createAvroCodec({ avro: avsc, registry, subject: 's', registration: 'REGISTER', schema })
+  const bytes = await codec.encode({ value: [[null]] })
+  await codec.decode(bytes)
+  // Two lists of 9,000 nulls each, in four bytes each.
+  const flood = Buffer.concat([bytes.subarray(0, 5), Buffer.from('04d08c0100d08c010000', 'hex')])
+  expect(() => codec.decode(flood)).toThrow('has more than 10000 members without bytes')
+})
+
 test('refuses a key that would change a prototype', async () => {
   const registry = createMemoryRegistry()
   const schema = field({ type: 'map', values: 'string' })
