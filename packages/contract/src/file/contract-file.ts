@@ -16,9 +16,10 @@ export interface ContractFile {
   readonly schema: JsonObject
 }
 
-/** Returns the path of a contract file inside its folder. */
+/** Returns the path of a contract file inside its folder. An event called `..` stays inside it, too. */
 export function contractPath({ event, version }: Pick<ContractFile, 'event' | 'version'>): string {
-  return `${encodeURIComponent(event)}/v${version}.json`
+  const folder = /^\.+$/.test(event) ? event.replaceAll('.', '%2E') : encodeURIComponent(event)
+  return `${folder}/v${version}.json`
 }
 
 /**

@@ -14,6 +14,18 @@ const singles = new Set([
   'unevaluatedProperties',
   'unevaluatedItems',
 ])
+const annotations = new Set([
+  '$schema',
+  '$defs',
+  '$comment',
+  'title',
+  'description',
+  'default',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+])
 const data = new Set(['const', 'enum', 'default', 'examples'])
 
 /**
@@ -74,7 +86,9 @@ function withTypeList(schema: JsonObject): JsonObject {
   const branch = full as JsonObject
   const leaves = ['enum', 'const', 'not', 'allOf', 'anyOf', 'oneOf', 'if', '$ref'].every((key) => !(key in branch))
   const isTaken = Object.keys(branch).some((key) => key in others)
-  return leaves && !isTaken ? { ...others, ...branch, type: types } : schema
+  // Keywords beside the union do not see those of a branch: "additionalProperties" would take its properties for declared.
+  const isAlone = Object.keys(others).every((key) => annotations.has(key))
+  return leaves && !isTaken && isAlone ? { ...others, ...branch, type: types } : schema
 }
 
 function withSortedLists(schema: JsonObject): JsonObject {

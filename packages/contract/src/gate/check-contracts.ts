@@ -120,7 +120,8 @@ function differencesOf({ older, newer }: Omit<Pair, 'isLast'>, options: CheckCon
       isSameVersion: older.version === newer.version,
       format: 'ASSERTION',
     })
-  if (upcast[newer.event]?.includes(older.version) !== true) return [...compareIn(policy)]
+  const steps = Object.hasOwn(upcast, newer.event) ? upcast[newer.event] : undefined
+  if (steps?.includes(older.version) !== true) return [...compareIn(policy)]
   return directionsOf(policy).flatMap((direction) => {
     const found = compareIn(direction)
     return direction === 'FORWARD'

@@ -97,6 +97,7 @@ class SchemaReader {
     }
     readTypes(node, place)
     readValues(node, place)
+    readAssertionsOfValidators(node, place)
     readArrays(node, place, child, this.#dialect)
     readObjects(node, place, child)
     readLogic(node, place, child)
@@ -178,6 +179,34 @@ function readTypes(node: SchemaNode, place: SchemaPlace): void {
   for (const name of unknown) place.defect('type', `is ${JSON.stringify(name)}, which is no type of JSON Schema`)
   if (unknown.length > 0) node.unknown = [...(node.unknown ?? []), 'type']
   else node.types = new Set(names as readonly SchemaType[])
+}
+
+/** Keywords that no dialect has and that ajv checks, by itself or with its packages. */
+const assertionsOfValidators = [
+  'formatMinimum',
+  'formatMaximum',
+  'formatExclusiveMinimum',
+  'formatExclusiveMaximum',
+  'instanceof',
+  'typeof',
+  'range',
+  'exclusiveRange',
+  'regexp',
+  'uniqueItemProperties',
+  'allRequired',
+  'anyRequired',
+  'oneRequired',
+  'patternRequired',
+  'prohibited',
+  'deepProperties',
+  'deepRequired',
+]
+
+/** Some readers check these keywords and others do not, so a verdict cannot depend on them. */
+function readAssertionsOfValidators(node: SchemaNode, { schema }: SchemaPlace): void {
+  const found = assertionsOfValidators.filter((key) => Object.hasOwn(schema, key))
+  if (schema['nullable'] === true) found.unshift('nullable')
+  if (found.length > 0) node.unknown = [...(node.unknown ?? []), ...found]
 }
 
 function readValues(node: SchemaNode, place: SchemaPlace): void {

@@ -21,6 +21,22 @@ const member = (kind: string, properties: object = {}): object =>
 const union = (...members: readonly object[]): object => event({ v: { oneOf: members } }, ['v'])
 
 describe('compareSchemas', () => {
+  test.each<[keyword: string, schema: object]>([
+    ['nullable', { type: 'string', nullable: true }],
+    ['formatMinimum', { type: 'string', format: 'date', formatMinimum: '2026-01-01' }],
+    ['instanceof', { instanceof: 'Date' }],
+  ])('cannot tell what %s means, which some validators check and JSON Schema does not have', (keyword, schema) => {
+    const [older, newer] = [event({ a: schema }, ['a']), event({ a: text }, ['a'])]
+    for (const pair of [
+      [older, newer],
+      [newer, older],
+    ] as const)
+      expect(compareSchemas(...pair).some(({ code, message }) => code === 'WB-C401' && message.includes(keyword))).toBe(
+        true,
+      )
+    expect(compareSchemas(older, event({ a: schema }, ['a'], { title: 'same' }))).toEqual([])
+  })
+
   test('reports what the policy forbids in its words, as BREAKING and with an example', () => {
     const older = event({ a: text, n: whole }, ['a', 'n'])
     const newer = event({ b: text, n: text }, ['b', 'n'])

@@ -81,6 +81,17 @@ describe('contract files', () => {
     expect(texts[0]).toEqual(texts[1])
   })
 
+  test('keep a union whose place has keywords that do not see its properties', () => {
+    const union = { anyOf: [{ type: 'object', properties: { a: {} } }, { type: 'null' }], additionalProperties: false }
+    expect(normalizeSchema(union)).toMatchObject(union)
+    expect(compareSchemas(union, normalizeSchema(union), { writer: 'ANY' })).toEqual([])
+  })
+
+  test('stay in their folder, whatever an event is called', () => {
+    expect(contractPath({ event: '..', version: 1 })).toBe('%2E%2E/v1.json')
+    expect(contractPath({ event: 'a/../b', version: 1 })).toBe('a%2F..%2Fb/v1.json')
+  })
+
   test('keep the meaning of random schemas', () => {
     for (let seed = 0; seed < 200; seed += 1) {
       const schema = new SchemaDrawer(seeded(seed)).event()
@@ -104,6 +115,22 @@ describe('S2-060 the gate', () => {
       findings: [],
       passes: true,
     })
+  })
+
+  test('compares events that are called like members of every object', () => {
+    for (const event of ['constructor', '__proto__', 'toString'])
+      expect(
+        checkContracts({
+          current: [
+            { ...v1, event },
+            { ...wider, event },
+          ],
+          against: [{ ...v1, event }],
+          today,
+        }),
+      ).toMatchObject({
+        findings: [{ code: 'WB-C205', event }],
+      })
   })
 
   test('warns of what is stricter than the policy, fails on it with strict, and on what the policy forbids', () => {
