@@ -100,7 +100,9 @@ describe('C-85 members that a schema does not declare', () => {
     ],
     [
       'in a condition',
-      { if: { required: ['a'] }, then: { required: ['b'] }, else: { required: ['c'] } },
+      JSON.parse('{"if":{"required":["a"]},"then":{"required":["b"]},"else":{"required":["c"]}}') as object as Readonly<
+        Record<string, unknown>
+      >,
       { b: 1, d: 1 },
       ['d'],
     ],
