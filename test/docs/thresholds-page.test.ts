@@ -6,7 +6,6 @@ import { parse } from 'yaml'
 
 const howTo = join(import.meta.dirname, '../../docs/how-to')
 const page = readFileSync(join(howTo, 'watch-thresholds.md'), 'utf8')
-const metricsPage = readFileSync(join(howTo, '../reference/metrics.md'), 'utf8')
 
 type Figure = keyof typeof defaultThresholds
 const figures = Object.keys(defaultThresholds) as Figure[]
@@ -54,35 +53,52 @@ describe('S2-063 the runbook', () => {
   })
 })
 
-describe('S2-064 the alert rules', () => {
+describe('S2-064 the shipped alert rules', () => {
   interface AlertRule {
     readonly alert: string
     readonly expr: string
     readonly for?: string
+    readonly labels: Readonly<Record<string, string>>
+    readonly annotations: Readonly<Record<string, string>>
   }
-  const yaml = /^```yaml\n(.*?)^```/ms.exec(page)?.[1] ?? ''
-  const { groups } = parse(yaml) as { readonly groups: readonly { readonly rules: readonly AlertRule[] }[] }
-  const rules = new Map(groups.flatMap((group) => group.rules).map((rule) => [rule.alert, rule]))
-  const ruleOf = (figure: Figure, status: string): AlertRule | undefined =>
-    rules.get(`${figure.charAt(0).toUpperCase()}${figure.slice(1)}${status}`)
+  const shipped = readFileSync(join(howTo, '../../packages/telemetry/template/alert-rules.yml'), 'utf8')
+  const { groups } = parse(shipped) as { readonly groups: readonly { readonly rules: readonly AlertRule[] }[] }
+  const rules = groups.flatMap((group) => group.rules)
+  const ruleOf = (figure: Figure, severity: string): AlertRule | undefined =>
+    rules.find(({ labels, annotations }) => annotations['figure'] === figure && labels['severity'] === severity)
+  /** Limits of durations are milliseconds in code and seconds in Prometheus. */
+  const limitOf = (figure: Figure, severity: string): number => {
+    const [limit = ''] = /> ([\d.]+)/.exec(ruleOf(figure, severity)?.expr ?? '')?.slice(1) ?? []
+    return figure.endsWith('Ms') ? Number(limit) * 1_000 : Number(limit)
+  }
 
   test.each(specified)('of %s have its default limits', (figure) => {
     const { warningAbove, criticalAbove, criticalAfterMs } = defaultThresholds[figure] as Threshold
-    const limits = ['Warning', 'Critical'].map((status) => Number(ruleOf(figure, status)?.expr.split(' > ').at(-1)))
-    expect(limits).toEqual([warningAbove, criticalAbove])
-    if (criticalAfterMs > 0) expect(ruleOf(figure, 'Critical')?.for).toBe(`${criticalAfterMs / 60_000}m`)
+    expect([limitOf(figure, 'warning'), limitOf(figure, 'critical')]).toEqual([warningAbove, criticalAbove])
+    if (criticalAfterMs > 0) expect(ruleOf(figure, 'critical')?.for).toBe(`${criticalAfterMs / 60_000}m`)
   })
 
-  test('are for metrics that exist', () => {
-    const documented = [...metricsPage.matchAll(/^\| `((?:eventbus|kafka)\.[\w.]+)`/gm)].map(([, name]) =>
-      name?.replaceAll('.', '_'),
-    )
-    const used = [...yaml.matchAll(/\b(?:eventbus|kafka)_\w+/g)].map(([name]) => name.replace(/_(?:total|bucket)$/, ''))
-    expect(used.length).toBeGreaterThan(10)
-    expect(used.filter((name) => !documented.includes(name))).toEqual([])
-  })
+  test.each(figures.filter((figure) => defaultThresholds[figure] === false))(
+    'of %s have the limits of a read model',
+    (figure) => {
+      const threshold = projectionThresholds[figure]
+      const { warningAbove, criticalAbove } = threshold === false || threshold === undefined ? {} : threshold
+      const severity = warningAbove === undefined ? 'critical' : 'warning'
+      expect(limitOf(figure, severity)).toBe(warningAbove ?? criticalAbove)
+    },
+  )
 
-  test('are no others', () => {
-    expect(rules.size).toBe(2 * specified.length)
+  test.each(rules.filter(({ annotations }) => annotations['figure'] !== undefined))(
+    'of $annotations.figure have its runbook: $alert',
+    ({ annotations }) => {
+      const [link = ''] = /runbooks\/[\w-]+\.md/.exec(rowOf(annotations['figure'] as Figure).at(-1) ?? '') ?? []
+      expect(annotations['runbook_url']).toMatch(new RegExp(`${link}$`))
+    },
+  )
+
+  test('are as many as the page says, and the one that it shows', () => {
+    expect(page).toContain(`${rules.length} in all`)
+    const yaml = /^```yaml\n(.*?)^```/ms.exec(page)?.[1] ?? ''
+    expect(rules).toContainEqual((parse(yaml) as readonly AlertRule[])[0])
   })
 })

@@ -222,7 +222,14 @@ export { type LogContext, withContextFields, withLogContext, withoutContextField
 export { createLogger, type LogLevel, type LogMethod } from './telemetry/logger.ts'
 export type { LogLine, MemoryLoggerOptions } from './telemetry/memory-logger.ts'
 export type { Distribution, MemoryMetricsOptions } from './telemetry/memory-metrics.ts'
-export { bindMetric, type Measure, type MetricKind, type MetricMethod, noopMetrics } from './telemetry/metrics.ts'
+export {
+  bindMetric,
+  declareCounters,
+  type Measure,
+  type MetricKind,
+  type MetricMethod,
+  noopMetrics,
+} from './telemetry/metrics.ts'
 export { createStandardErrorLogger } from './telemetry/standard-error-logger.ts'
 export { formatLogLine, type TextLoggerOptions } from './telemetry/text-logger.ts'
 export {

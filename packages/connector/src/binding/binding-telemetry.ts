@@ -1,7 +1,7 @@
 /** The metrics of a connector. Methods that count records are on the hot path. */
 
 import { type DeadLetterReason, type MetricLabels, type Metrics } from '@waybill/core'
-import { bindMetric, createLabelLimit, type Measure } from '@waybill/core/internal'
+import { bindMetric, createLabelLimit, declareCounters, type Measure } from '@waybill/core/internal'
 import { bindingLabels } from './binding-label.ts'
 import type { ResolvedBinding } from './resolved-binding.ts'
 
@@ -17,6 +17,7 @@ export const metricName = {
   lag: 'eventbus.consumer.lag',
   lagSeconds: 'eventbus.consumer.lag.seconds',
   position: 'eventbus.consumer.position',
+  bindingInfo: 'eventbus.binding.info',
   containerState: 'eventbus.container.state',
   deadLetterDepth: 'eventbus.dlt.depth',
   tierDepth: 'eventbus.retry.tier.depth',
@@ -53,6 +54,14 @@ export class BindingTelemetry {
     const { listenerType } = binding
     this.#duration = bindMetric(metrics, 'histogram', metricName.duration, this.#labels({ listenerType }))
     this.#batchSize = bindMetric(metrics, 'histogram', metricName.batchSize, this.#own)
+    const { lost, unaccounted, circuitOpened, circuitRecovered, safetyTriggered } = metricName
+    declareCounters(metrics, [lost, unaccounted, circuitOpened, circuitRecovered, safetyTriggered], this.#own)
+  }
+
+  /** Shows the rebalances of the group that reads a topic before the first one. */
+  declareRebalances(topic: string): void {
+    for (const outcome of ['completed', 'failed'])
+      declareCounters(this.#metrics, [metricName.rebalances], this.#labels({ topic, outcome }))
   }
 
   /** Counts records whose handler succeeded. */

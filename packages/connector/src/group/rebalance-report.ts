@@ -17,6 +17,7 @@ export class RebalanceReport {
     this.#place = place
     this.#telemetry = telemetry
     this.#logger = logger
+    telemetry.declareRebalances(place.topic)
   }
 
   /** Reports a rebalance as the member with this index sees it. */

@@ -190,6 +190,10 @@ export class ConnectorWatch {
   }
 
   #measure(binding: RegisteredBinding, owned: readonly Owned[]): void {
+    const { groupId, effective } = binding.resolved
+    const { preset } = effective
+    const info = { ...bindingLabels(binding), group: groupId, preset: typeof preset === 'string' ? preset : 'NONE' }
+    this.#deps.runtime.metrics.gauge(metricName.bindingInfo, info, 1)
     this.#measureState(binding)
     const dead = this.#deadLettersOf(binding)
     if (dead !== undefined)

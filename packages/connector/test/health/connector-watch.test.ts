@@ -93,6 +93,9 @@ describe('every five seconds a connector measures', () => {
         metrics.latest('eventbus.health'),
       ]
       await eventually(() => expect(states()).toEqual([1, 0, 0]))
+      expect(metrics.series('eventbus.binding.info')).toEqual([
+        { binding: 'shipping', cluster: 'default', group: 'shipping', preset: 'NONE' },
+      ])
       await bus.pause('shipping')
       await eventually(() => expect(states()).toEqual([2, 0, 1]))
       await bus.stop('shipping')

@@ -105,6 +105,13 @@ const connector: readonly Row[] = [
     ofBinding,
     'State of the binding: 0 CREATED, 1 RUNNING, 2 PAUSED, 3 STOPPED, 4 DESTROYED',
   ],
+  [
+    'eventbus.binding.info',
+    'gauge',
+    '1',
+    [...ofBinding, 'group', 'preset'],
+    'Always 1: the consumer group and the preset of a binding, to join with its other metrics',
+  ],
   ['eventbus.circuit.state', 'gauge', '1', ofBinding, 'State of the breaker: 0 closed, 1 open, 2 half-open'],
   [
     'eventbus.consumer.lag',

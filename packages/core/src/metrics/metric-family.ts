@@ -54,6 +54,7 @@ const shared: ReadonlySet<string> = new Set([
   'eventbus.health',
   'eventbus.container.state',
   'eventbus.circuit.state',
+  'eventbus.binding.info',
   'eventbus.dlt.depth',
   'kafka.topic.under.replicated.partitions',
   'projection.quarantined.keys',

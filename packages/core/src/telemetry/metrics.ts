@@ -30,6 +30,14 @@ export function bindMetric(metrics: Metrics, kind: MetricKind, name: string, lab
   return metrics.bind?.(kind, name, labels) ?? ((value) => metrics[kind](name, labels, value))
 }
 
+/**
+ * Creates series of counters with the value 0, where the metrics can. A series that appears with its first event has not
+ * risen for an alert rule.
+ */
+export function declareCounters(metrics: Metrics, names: readonly string[], labels: MetricLabels): void {
+  for (const name of names) metrics.bind?.('counter', name, labels)
+}
+
 const nothing: MetricMethod = () => {}
 
 /** Measures nothing. */

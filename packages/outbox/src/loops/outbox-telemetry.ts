@@ -1,5 +1,5 @@
 import { type Runtime } from '@waybill/core'
-import { engineChannel } from '@waybill/core/internal'
+import { declareCounters, engineChannel } from '@waybill/core/internal'
 import type { OutboxBacklog } from '../api/outbox-store.ts'
 import { unfailingMetrics } from './unfailing-metrics.ts'
 
@@ -32,6 +32,17 @@ export interface OutboxTelemetry {
 /** A drop can occur with every transaction, so the log line is limited to one per second. */
 const dropLineEveryMs = 1_000
 
+const counters = [
+  'enqueue.hot',
+  'enqueue.hot.dropped',
+  'enqueue.cold',
+  'dispatch.success',
+  'dispatch.failure',
+  'dispatch.dead',
+  'finish.fenced',
+  'lease.expired',
+] as const
+
 const hotDropped = engineChannel('outbox:hot-dropped')
 const leaseLost = engineChannel('outbox:lease-lost')
 
@@ -43,8 +54,13 @@ export function createOutboxTelemetry(
   const { logger, clock } = runtime
   const metrics = unfailingMetrics(runtime)
   const none = Object.freeze({})
+  declareCounters(
+    runtime.metrics,
+    counters.map((name) => `${prefix}.${name}`),
+    none,
+  )
   const counter =
-    (name: string) =>
+    (name: (typeof counters)[number]) =>
     (count: number): void => {
       if (count > 0) metrics.counter(`${prefix}.${name}`, none, count)
     }

@@ -12,9 +12,9 @@ export interface JourneyCluster {
 /** Runs an order through a shop and a warehouse, its three tiers and a replay. Returns the spans that were collected. */
 export async function collect({ brokers, prefix, simulated }: JourneyCluster): Promise<readonly CollectedSpan[]> {
   await using collector = await OtlpCollector.start()
-  const common = { collectorUrl: collector.url, brokers, prefix, isSimulated: simulated !== undefined }
-  await using shop = new ServiceProcess({ role: 'shop', ...common }, simulated)
-  await using warehouse = new ServiceProcess({ role: 'warehouse', ...common }, simulated)
+  const both = { collectorUrl: collector.url, brokers, prefix, isSimulated: simulated !== undefined }
+  await using shop = new ServiceProcess({ role: 'shop', ...both }, simulated)
+  await using warehouse = new ServiceProcess({ role: 'warehouse', ...both }, simulated)
   await Promise.all([shop.hears('READY'), warehouse.hears('READY')])
   shop.order('PLACE')
   await Promise.all([shop.hears('PLACED'), warehouse.hears('DEAD')])

@@ -1,7 +1,7 @@
 /** A collector of OpenTelemetry's protocol over HTTP: keeps the spans that it receives. */
 
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 
@@ -51,16 +51,7 @@ export class OtlpCollector implements AsyncDisposable {
         response.writeHead(404).end()
         return
       }
-      json(request).then(
-        (body) => {
-          this.#keep(body as ExportRequest)
-          response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
-        },
-        (error: unknown) => {
-          this.#problems.push(error)
-          response.writeHead(400).end()
-        },
-      )
+      void this.#receive(request, response)
     })
   }
 
@@ -79,13 +70,23 @@ export class OtlpCollector implements AsyncDisposable {
   spans(): readonly CollectedSpan[] {
     if (this.#problems.length > 0)
       throw new Error('A request of an exporter is unreadable.', { cause: this.#problems[0] })
-    return this.#spans.toSorted((one, other) => Number(one.startNs - other.startNs))
+    return this.#spans.toSorted((one, other) => (one.startNs < other.startNs ? -1 : 1))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections()
     this.#server.close()
     await once(this.#server, 'close')
+  }
+
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      this.#keep((await json(request)) as ExportRequest)
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+    } catch (error) {
+      this.#problems.push(error)
+      response.writeHead(400).end()
+    }
   }
 
   #keep({ resourceSpans }: ExportRequest): void {

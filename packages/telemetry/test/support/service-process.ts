@@ -8,7 +8,7 @@ import type { ServiceNews, ServiceOrder, TracedServiceTask } from './traced-serv
 export class ServiceProcess implements AsyncDisposable {
   readonly #child: ChildProcess
   readonly #heard: ServiceNews['news'][] = []
-  readonly #exit: Promise<unknown>
+  readonly #exit: Promise<void>
   #listen: () => void = () => {}
   #hasExited = false
 
@@ -23,10 +23,7 @@ export class ServiceProcess implements AsyncDisposable {
       this.#heard.push(message.news)
       this.#listen()
     })
-    this.#exit = once(this.#child, 'exit').then(() => {
-      this.#hasExited = true
-      this.#listen()
-    })
+    this.#exit = this.#watchExit()
   }
 
   order(order: ServiceOrder['order']): void {
@@ -48,6 +45,12 @@ export class ServiceProcess implements AsyncDisposable {
     this.order('STOP')
     await this.hears('STOPPED')
     await this.#exit
+  }
+
+  async #watchExit(): Promise<void> {
+    await once(this.#child, 'exit')
+    this.#hasExited = true
+    this.#listen()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
