@@ -23,11 +23,24 @@ export function onDatabase<Tx>(databases: () => readonly [SqlDatabase<Tx>, SqlDa
 }
 
 /** Gives each test a file of SQLite that two handles have open, as two processes would. */
-export const onSqlite: AdminDatabases = async (use) => {
+export const onSqlite: AdminDatabases = onSqliteFile(2_000)
+
+/**
+ * As {@link onSqlite}, for tests that write with both handles at once: in one process, a handle that waits for the lock stops
+ * the one that has it.
+ */
+export const onPatientSqlite: AdminDatabases = onSqliteFile(0)
+
+function onSqliteFile(busyTimeoutMs: number): AdminDatabases {
+  return (use) => withSqliteFile(busyTimeoutMs, use)
+}
+
+async function withSqliteFile(busyTimeoutMs: number, use: Parameters<AdminDatabases>[0]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'waybill-admin-'))
   const open = (): DatabaseSync => {
     const handle = new DatabaseSync(join(folder, 'admin.db'))
-    handle.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 2000')
+    handle.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+    handle.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
     return handle
   }
   const [one, other] = [open(), open()]

@@ -3,7 +3,7 @@ import { createMemorySharedLog } from '@waybill/core/internal'
 import { fromMysql2, fromPg } from '@waybill/sql'
 import { describeWith } from '@waybill/test-support'
 import { sharedLogSuite } from '@waybill/testkit/conformance'
-import { onDatabase, onSqlite } from './admin-harness.ts'
+import { onDatabase, onPatientSqlite } from './admin-harness.ts'
 import { realHarness } from './real-harness.ts'
 import { sqlLogHarness, topicLogHarness } from './shared-log-harness.ts'
 import { simHarness } from './sim-harness.ts'
@@ -22,7 +22,7 @@ sharedLogSuite(
 )
 sharedLogSuite(topicLogHarness(simHarness({ brokers: 1, time: 'SYSTEM' })), vitestRunner)
 sharedLogSuite(topicLogHarness(simHarness({ brokers: 3, time: { seed: 1 } })), vitestRunner)
-sharedLogSuite(sqlLogHarness('SQLite', onSqlite), vitestRunner)
+sharedLogSuite(sqlLogHarness('SQLite', onPatientSqlite), vitestRunner)
 
 describeWith('kafka')('a shared log', ({ kafka }) => {
   const alone = { absent: 'the broker that all tests share stands alone' }

@@ -33,9 +33,12 @@ export type { HealthStatus, RecordLossKind } from './api/connector-report.ts'
 export type { ContainerPlace } from './api/container-place.ts'
 export type { BindingCommand } from './api/container-state.ts'
 export type {
+  BindingFigures,
+  BindingStatus,
   ControlAnswer,
   ControlCommand,
   ControlledInstance,
+  ControlReach,
   ControlRequest,
   ControlScope,
   ControlTarget,

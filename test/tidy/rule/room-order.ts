@@ -147,6 +147,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'positions',
       'run',
       'operations',
+      'fleet',
       'health',
       'thresholds',
       'engine',

@@ -71,6 +71,7 @@ const shownMembers: Readonly<Record<string, readonly string[]>> = {
   WAYBILL_DEAD_LETTER_CHANGED: ['version'],
   WAYBILL_DLT_OF_OTHER_GROUPS: ['byGroup'],
   WAYBILL_REPLAY_INTERRUPTED: ['report'],
+  WAYBILL_INSTANCE_NOT_AWAY: ['instances'],
   WAYBILL_STOP_DEADLINE_EXCEEDED: ['stillRunning'],
   WAYBILL_ADMIN_RATE_LIMITED: ['retryAfterSeconds'],
 }
@@ -78,6 +79,7 @@ const shownMembers: Readonly<Record<string, readonly string[]>> = {
 /** Codes that pass by themselves. */
 const passing: readonly string[] = [
   'WAYBILL_AUDIT_UNWRITABLE',
+  'WAYBILL_CONTROL_UNREACHABLE',
   'WAYBILL_DATABASE_UNREACHABLE',
   'WAYBILL_CONNECTOR_CLOSED',
 ]

@@ -37,10 +37,11 @@ export async function summaryOf(services: AdminServices, view: BindingView): Pro
 }
 
 function countsOf(statuses: readonly InstanceStatus[]): object {
-  const count = (state: string): number => statuses.filter((one) => one.state === state).length
+  const alive = statuses.filter(({ isAlive }) => isAlive)
+  const count = (state: string): number => alive.filter((one) => one.state === state).length
   const running = count('RUNNING')
   const paused = count('PAUSED')
-  return { alive: statuses.length, running, paused, other: statuses.length - running - paused }
+  return { alive: alive.length, running, paused, other: alive.length - running - paused }
 }
 
 /** The lag of the source in this process. Null where the end of a log is not known yet, never 0. */

@@ -1,5 +1,6 @@
 import type { ControlAnswer, InstanceAnswer } from '@waybill/connector/internal'
 import { describeThrown, isWaybillError } from '@waybill/core'
+import { instantOf } from '../json/write-json.ts'
 
 /** Returns the answer to a command: what each instance did. A command that none could apply is an error before. */
 export function commandAnswer({ scope, instances }: ControlAnswer): object {
@@ -11,8 +12,14 @@ export function commandAnswer({ scope, instances }: ControlAnswer): object {
   }
 }
 
-function shownInstance({ instance, outcome, state, error }: InstanceAnswer): object {
-  return { instance, outcome, state: state ?? null, ...(error === undefined ? {} : { error: errorText(error) }) }
+function shownInstance({ instance, outcome, state, error, lastSeenAtMs }: InstanceAnswer): object {
+  return {
+    instance,
+    outcome,
+    state: state ?? null,
+    ...(lastSeenAtMs === undefined ? {} : { lastSeenAt: instantOf(lastSeenAtMs) }),
+    ...(error === undefined ? {} : { error: errorText(error) }),
+  }
 }
 
 /** Returns an error as data. Texts of drivers may hold addresses: only errors of Waybill show theirs. */

@@ -5,11 +5,12 @@
  *                                        └──▶ an instance that joins later: desired()
  *
  * The desired state is stored per cluster, group and binding, which the processes of a fleet have in common. A local
- * control reaches only its own process, and its answers have the scope INSTANCE; one backed by a topic or a table
- * reaches all processes.
+ * control reaches only its own process, and its answers have the scope INSTANCE; `createFleetControl` reaches all processes
+ * that share its log.
  */
 
 import type { OperatorIdentity } from '@waybill/core'
+import type { CircuitState } from '@waybill/core/internal'
 import type { ContainerState } from './container-state.ts'
 import type { PauseReason } from './pause-reason.ts'
 import type { PositionCommand, PositionReport } from './position-command.ts'
@@ -69,13 +70,19 @@ export interface ControlRequest {
 /** The answer of one process. */
 export interface InstanceAnswer {
   readonly instance: string
-  readonly outcome: 'APPLIED' | 'FAILED'
+  /**
+   * NO_ANSWER: the process may have applied the command, may apply it yet, or has died. Its `state` is the last that it
+   * reported.
+   */
+  readonly outcome: 'APPLIED' | 'FAILED' | 'NO_ANSWER'
   /** The binding's state after the command; undefined if the process no longer has the binding. */
   readonly state: ContainerState | undefined
   /** The error of a FAILED outcome. */
   readonly error?: Error
   /** The result of a command that moves positions. */
   readonly positions?: readonly PositionReport[]
+  /** When a process without an answer was last heard of, by the clock of the process that asked. */
+  readonly lastSeenAtMs?: number
 }
 
 /** The reach of a command. INSTANCE: only this process applied it, and no other process knows of it. */
@@ -87,12 +94,44 @@ export interface ControlAnswer {
   readonly instances: readonly InstanceAnswer[]
 }
 
-/** The state of a binding in one process. */
-export interface InstanceStatus {
-  readonly instance: string
+/** The figures of a binding in one process, over the partitions that it owns. */
+export interface BindingFigures {
+  /** Partitions of the source and the tiers. */
+  readonly partitions: number
+  /** Records of the source without an outcome; undefined until the ends of its logs are known. */
+  readonly lag: bigint | undefined
+  /** Records of the retry tiers without an outcome; undefined until the ends of their logs are known. */
+  readonly retrying: bigint | undefined
+  /** Fetched records that wait for a handler. */
+  readonly buffered: number
+  /** Handlers that run. */
+  readonly running: number
+  /** Retry and dead letter records that no broker has confirmed. */
+  readonly unconfirmed: number
+  /** Records held back by `orderingMode: KEY`. */
+  readonly waiting: number
+  readonly breaker: CircuitState
+}
+
+/** The state of a binding, as a process reports it. */
+export interface BindingStatus {
   readonly target: ControlTarget
   readonly state: ContainerState
   readonly pausedBy: readonly PauseReason[]
+  readonly figures?: BindingFigures
+}
+
+/** The state of a binding in one process. */
+export interface InstanceStatus extends BindingStatus {
+  readonly instance: string
+  /** Identifies one run of the process: a restart has another one, and so has a process of the same name. */
+  readonly incarnation: string
+  /** The version of the service, if its control was given one. */
+  readonly version: string | undefined
+  /** When the process was last heard of, by the clock of this process. */
+  readonly seenAtMs: number
+  /** Whether it was heard of lately. The state of one that was not is its last. */
+  readonly isAlive: boolean
 }
 
 /** A process that accepts commands. */
@@ -100,7 +139,24 @@ export interface ControlledInstance {
   readonly name: string
   /** Applies a command. Never rejects: a failure is an answer. */
   apply(request: ControlRequest): Promise<InstanceAnswer>
-  statuses(): readonly InstanceStatus[]
+  /** Establishes a state that was set while this process could not receive commands. */
+  obey(target: ControlTarget, state: DesiredState): Promise<void>
+  /**
+   * Leaves the groups of a paused or stopped binding until {@link back}, and keeps its state. Position commands that are applied
+   * meanwhile find it away. Never rejects.
+   */
+  away(target: ControlTarget): Promise<InstanceAnswer>
+  /** Returns to the groups. Never rejects. */
+  back(target: ControlTarget): Promise<InstanceAnswer>
+  statuses(): readonly BindingStatus[]
+}
+
+/** Whether a control can be read. */
+export interface ControlReach {
+  /** Undefined while it can be read. */
+  readonly trouble: string | undefined
+  /** Whether it was read at least once. Until then, no binding starts. */
+  readonly isKnown: boolean
 }
 
 /** The port through which operators command all processes that run a binding. */
@@ -108,9 +164,15 @@ export interface Control {
   readonly scope: ControlScope
   /** Registers an instance for commands until the result is disposed. A process joins once. */
   join(instance: ControlledInstance): Disposable
-  /** Submits a command. Resolves when every reachable instance has answered. */
+  /** Begins to receive commands for the instance that has joined. Called when its connector starts. */
+  begin(): void
+  /**
+   * Submits a command. Resolves when every reachable instance has answered, or has had the time to.
+   * @throws ControlUnreachableError if nothing was submitted, CommandUnknownError if that is unknown
+   */
   submit(request: ControlRequest): Promise<ControlAnswer>
-  /** Returns the state set by the last command; undefined if there was none. */
+  /** Returns the state set by the last command; undefined if there was none. Waits until it is known. */
   desired(target: ControlTarget): Promise<DesiredState | undefined>
   statuses(): Promise<readonly InstanceStatus[]>
+  reach(): ControlReach
 }

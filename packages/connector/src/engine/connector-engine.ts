@@ -113,6 +113,7 @@ export class ConnectorEngine implements Connector {
       bindings: () => this.#registry.list(),
       clusters: this.#clusters,
       losses: this.#losses.ledger,
+      controlTrouble: () => this.#control.reach().trouble,
       startFailure: () => (this.state === 'FAILED' ? this.#startFailure : undefined),
       runtime: this.#runtime,
       stallAfterMs: options.stallAfterMs,
@@ -132,7 +133,7 @@ export class ConnectorEngine implements Connector {
       discoverTopics: (binding, signal) => this.#preparation.discoverTopics(binding, signal),
     })
     this.#commands = this.#createCommands()
-    this.#control = options.control ?? createLocalControl()
+    this.#control = options.control ?? createLocalControl(this.#runtime)
     this.#joined = this.#control.join(this.#commands)
     this.#audited = new AuditedOperations(this.#runtime, this.#control.scope, options.administration ?? {})
     this.admin = this.#createAdmin()
@@ -259,6 +260,7 @@ export class ConnectorEngine implements Connector {
   async #tryStart(signal: AbortSignal): Promise<void> {
     // First, so that health shows an unreachable cluster, which blocks the start.
     this.#watch.start()
+    this.#control.begin()
     try {
       await this.#startAll(signal)
     } catch (error) {
@@ -300,7 +302,7 @@ export class ConnectorEngine implements Connector {
   }
 
   #desired(target: ControlTarget, signal: AbortSignal): Promise<DesiredState | undefined> {
-    const ask = () => this.#control.desired(target)
+    const ask = () => Promise.race([this.#control.desired(target), aborted(signal)])
     return logSlowStart(waitForControl(target.binding), this.#runtime, ask, signal)
   }
 
@@ -349,6 +351,7 @@ export class ConnectorEngine implements Connector {
       closing: this.#closing.signal,
       isClosed: () => closedStates.has(this.state),
       desired: (target) => this.#desired(target, this.#closing.signal),
+      endOf: (binding, at) => this.#clusterOf(binding).reader.end(at),
       prepare: async (binding) => {
         this.#watch.start()
         await this.#prepare([binding], oneBinding(binding.label), this.#closing.signal)

@@ -8,7 +8,7 @@
  * | | a batch is damaged or larger than `maxBatchBytes`, and its partition waits before it |
  * | | retry or dead letter records cannot be written, or a transaction cannot be committed |
  * | DEGRADED | a breaker is not closed; something is paused; a record waits for an operator; a start takes long |
- * | | the cluster does not answer; a commit cannot be accounted for |
+ * | | the cluster does not answer; a commit cannot be accounted for; the control of the fleet cannot be read |
  * | UP | none of these; a binding that is stopping or was stopped by a command is only a remark |
  */
 
@@ -65,6 +65,8 @@ export interface HealthSnapshot {
   readonly forgottenLosses: number
   /** The reason why the connector's start failed; undefined if it did not. */
   readonly startFailure: string | undefined
+  /** The reason why the control of the fleet cannot be read; undefined when it can. */
+  readonly controlTrouble?: string | undefined
 }
 
 /** Returns the findings of a snapshot, the worst first. */
@@ -72,6 +74,7 @@ export function assess(snapshot: HealthSnapshot): readonly Finding[] {
   const findings = [
     ...startFailureFindings(snapshot),
     ...forgottenFindings(snapshot),
+    ...controlFindings(snapshot),
     ...snapshot.clusters.flatMap(clusterFindings),
     ...snapshot.bindings.flatMap((binding) => bindingFindings(binding, snapshot)),
   ]
@@ -109,6 +112,18 @@ function forgottenFindings({ forgottenLosses }: HealthSnapshot): readonly Findin
       status: 'DOWN',
       what: `${forgottenLosses} older losses are no longer listed: there were too many.`,
       hint: 'The log has all of them. Acknowledge the losses of every binding after you have read them.',
+    },
+  ]
+}
+
+function controlFindings({ controlTrouble }: HealthSnapshot): readonly Finding[] {
+  if (controlTrouble === undefined) return []
+  return [
+    {
+      key: 'control unreadable',
+      status: 'DEGRADED',
+      what: `The control of the fleet cannot be read: ${controlTrouble.replace(/\s*\n\s*/g, ' ')}`,
+      hint: 'Commands do not arrive, and no binding starts. What runs continues. Check the store of the log.',
     },
   ]
 }

@@ -28,6 +28,8 @@ export interface WatchDeps {
   readonly losses: LossLedger
   /** Returns the reason why the connector's start failed; undefined if it did not. */
   readonly startFailure: () => string | undefined
+  /** Returns the reason why the control of the fleet cannot be read; undefined if it can. */
+  readonly controlTrouble?: () => string | undefined
   readonly runtime: Runtime
   readonly stallAfterMs: number
 }
@@ -90,6 +92,7 @@ export class ConnectorWatch {
       })),
       forgottenLosses: losses.forgotten,
       startFailure: startFailure(),
+      controlTrouble: this.#deps.controlTrouble?.(),
       clusters: [...clusters.values()].map(({ name, publishTrouble, reader }) => ({
         name,
         publishTrouble,

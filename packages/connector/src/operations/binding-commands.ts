@@ -7,9 +7,11 @@
 import { describeThrown, type OperatorIdentity, StateError, StopDeadlineError, type StopOptions } from '@waybill/core'
 import { createNamedMutex } from '@waybill/core/internal'
 import { durationMs, resolveOptions } from '@waybill/core/option'
+import type { TopicPartition } from '@waybill/kafka'
 import { BindingNotFoundError, ConnectorClosedError } from '../api/connector-errors.ts'
 import type { BindingCommand, ContainerState } from '../api/container-state.ts'
 import type {
+  BindingStatus,
   Control,
   ControlCommand,
   ControlledInstance,
@@ -17,7 +19,6 @@ import type {
   ControlTarget,
   DesiredState,
   InstanceAnswer,
-  InstanceStatus,
   StateCommand,
 } from '../api/control.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
@@ -26,6 +27,8 @@ import type { AdministeredBinding } from '../positions/administered-binding.ts'
 import type { PositionOperations } from '../positions/position-operations.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
 import { type Registry, registryKey } from '../run/registry.ts'
+import { BindingsAway } from './bindings-away.ts'
+import { figuresOf } from './figures-of.ts'
 
 /** The dependencies of commands. */
 export interface BindingCommandsDeps {
@@ -41,6 +44,8 @@ export interface BindingCommandsDeps {
   readonly desired: Control['desired']
   /** Prepares what a binding needs before its start. */
   readonly prepare: (binding: RegisteredBinding) => Promise<void>
+  /** Returns the end of a log at the last read; undefined before the first. */
+  readonly endOf: (binding: RegisteredBinding, at: TopicPartition) => bigint | undefined
   readonly administered: (binding: RegisteredBinding, topic: string | undefined) => AdministeredBinding
 }
 
@@ -51,17 +56,34 @@ export class BindingCommands implements ControlledInstance {
   readonly name: string
   readonly #deps: BindingCommandsDeps
   readonly #turns = createNamedMutex()
+  readonly #aways: BindingsAway
 
   constructor(deps: BindingCommandsDeps) {
     this.name = deps.instance
     this.#deps = deps
+    this.#aways = new BindingsAway({
+      closing: deps.closing,
+      serially: (binding, work) =>
+        this.serially(binding, () => {
+          this.assertOpen(`move the positions of binding '${binding.name}'`)
+          return work()
+        }),
+    })
   }
 
   /** Never rejects. */
-  async apply({ target, command, operator }: ControlRequest): Promise<InstanceAnswer> {
+  apply({ target, command, operator }: ControlRequest): Promise<InstanceAnswer> {
+    return this.#answer(target, (binding) => this.#run(binding, command, operator))
+  }
+
+  /** Never rejects. */
+  async #answer(
+    target: ControlTarget,
+    run: (binding: RegisteredBinding) => Promise<readonly PositionReport[] | undefined>,
+  ): Promise<InstanceAnswer> {
     try {
       const binding = this.#find(target)
-      const positions = await this.#run(binding, command, operator)
+      const positions = await run(binding)
       const answer = { instance: this.name, outcome: 'APPLIED', state: binding.state } as const
       return positions === undefined ? answer : { ...answer, positions }
     } catch (thrown) {
@@ -70,12 +92,37 @@ export class BindingCommands implements ControlledInstance {
     }
   }
 
-  statuses(): readonly InstanceStatus[] {
+  async obey(target: ControlTarget, desired: DesiredState): Promise<void> {
+    const binding = this.#find(target)
+    await this.serially(binding, async () => {
+      this.assertOpen(`${desired === 'RUNNING' ? 'start' : 'hold'} binding '${binding.name}'`)
+      if (desired === 'STOPPED') {
+        if (binding.allows('stop')) await binding.stop({ deadlineMs: deadlineOf(binding, {}) })
+      } else if (binding.allows('start')) {
+        await binding.duringStart(async () => {
+          await this.#deps.prepare(binding)
+          await binding.start(this.#deps.closing, heldBy(desired))
+        })
+      } else if (desired === 'PAUSED') {
+        if (binding.allows('pause')) binding.pause()
+      } else if (binding.pausedBy.has('OPERATOR')) binding.resume()
+    })
+  }
+
+  away(target: ControlTarget): Promise<InstanceAnswer> {
+    return this.#answer(target, (binding) => this.#aways.leave(binding))
+  }
+
+  back(target: ControlTarget): Promise<InstanceAnswer> {
+    return this.#answer(target, (binding) => this.#aways.comeBack(binding))
+  }
+
+  statuses(): readonly BindingStatus[] {
     return this.#deps.registry.list().map((binding) => ({
-      instance: this.name,
       target: targetOf(binding),
       state: binding.state,
       pausedBy: [...binding.pausedBy],
+      figures: figuresOf(binding, this.#deps.endOf),
     }))
   }
 
@@ -201,12 +248,15 @@ export class BindingCommands implements ControlledInstance {
   ): Promise<readonly PositionReport[]> {
     const name = command.type.toLowerCase() as Lowercase<PositionCommand['type']>
     const { positions, closing, administered } = this.#deps
+    const move = (): Promise<readonly PositionReport[]> =>
+      positions.move(administered(binding, whichOf(command).topic), command, operator)
+    // It has left its groups for this move, which another process coordinates.
+    if (this.#aways.has(binding)) return this.#aways.during(binding, move)
     return this.serially(binding, () => {
       this.assertOpen(`${name} binding '${binding.name}'`)
       binding.check(name)
-      const administeredPart = administered(binding, whichOf(command).topic)
       const deadlineMs = binding.resolved.shutdownTimeoutMs
-      return binding.whileAway({ deadlineMs }, closing, () => positions.move(administeredPart, command, operator))
+      return binding.whileAway({ deadlineMs }, closing, move)
     })
   }
 

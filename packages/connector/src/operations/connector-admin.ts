@@ -118,8 +118,8 @@ export class ConnectorAdmin implements EventBusAdmin {
     return this.bindings().filter(({ topics }) => topics.includes(topic))
   }
 
-  statuses(): Promise<readonly InstanceStatus[]> {
-    return this.#deps.control.statuses()
+  async statuses(): Promise<readonly InstanceStatus[]> {
+    return jsonSafe(await this.#deps.control.statuses())
   }
 
   async seek(binding: string, seek: SeekPosition, operator: OperatorIdentity): Promise<PositionAnswer> {

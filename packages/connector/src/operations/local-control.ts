@@ -1,9 +1,10 @@
-import { StateError } from '@waybill/core'
-import type { Control, ControlledInstance, DesiredState, InstanceAnswer } from '../api/control.ts'
-import { desiredBy, targetKey } from './desired-state.ts'
+import { createUlidGenerator, type Runtime, StateError, systemRuntime } from '@waybill/core'
+import type { Control, ControlledInstance, DesiredState } from '../api/control.ts'
+import { desiredBy, isReached, targetKey } from './desired-state.ts'
 
 /** Creates a control for this process alone. Desired states are kept in memory. */
-export function createLocalControl(): Control {
+export function createLocalControl(runtime: Pick<Runtime, 'clock' | 'random'> = systemRuntime): Control {
+  const incarnation = createUlidGenerator(runtime)()
   const desired = new Map<string, DesiredState>()
   let joined: ControlledInstance | undefined
 
@@ -17,11 +18,13 @@ export function createLocalControl(): Control {
       return { [Symbol.dispose]: () => (joined = undefined) }
     },
 
+    begin() {},
+
     async submit(request) {
       if (joined === undefined) throw new StateError('Cannot submit a command: no instance has joined this control.')
       const answer = await joined.apply(request)
       const state = desiredBy(request.command)
-      if (isReached(state, answer)) remember(desired, targetKey(request.target), state)
+      if (isReached(request.command, answer)) remember(desired, targetKey(request.target), state)
       return { scope: 'INSTANCE', instances: [answer] }
     },
 
@@ -30,17 +33,15 @@ export function createLocalControl(): Control {
     },
 
     async statuses() {
-      return joined?.statuses() ?? []
+      const instance = joined
+      if (instance === undefined) return []
+      const seenAtMs = runtime.clock.now()
+      const own = { instance: instance.name, incarnation, version: undefined, seenAtMs, isAlive: true }
+      return instance.statuses().map((status) => ({ ...own, ...status }))
     },
-  }
-}
 
-/**
- * Returns whether to remember the desired state. A refused command must not affect later starts. A command that failed
- * after the state changed, because a handler does not end, counts.
- */
-function isReached(target: DesiredState | 'FORGET' | undefined, { outcome, state }: InstanceAnswer): boolean {
-  return outcome === 'APPLIED' || state === (target === 'FORGET' ? undefined : target)
+    reach: () => ({ trouble: undefined, isKnown: true }),
+  }
 }
 
 function remember(desired: Map<string, DesiredState>, key: string, state: DesiredState | 'FORGET' | undefined): void {

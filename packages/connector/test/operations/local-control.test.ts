@@ -5,18 +5,22 @@ import { expect, test } from 'vitest'
 import { createLocalControl } from '../../src/operations/local-control.ts'
 
 const target = { cluster: 'default', groupId: 'shipping', binding: 'orders' }
+const paused = { instance: 'host-1', outcome: 'APPLIED', state: 'PAUSED' } as const
 const pause = { target, command: { type: 'PAUSE' }, operator: { by: 'alice' } } as const
 
 test('D23 an answer has the scope of this process alone', async () => {
   const control = createLocalControl()
   control.join({
     name: 'host-1',
-    apply: async () => ({ instance: 'host-1', outcome: 'APPLIED', state: 'PAUSED' }),
+    apply: async () => paused,
+    obey: async () => {},
+    away: async () => paused,
+    back: async () => paused,
     statuses: () => [],
   })
   expect(await control.submit(pause)).toEqual({
     scope: 'INSTANCE',
-    instances: [{ instance: 'host-1', outcome: 'APPLIED', state: 'PAUSED' }],
+    instances: [paused],
   })
 })
 

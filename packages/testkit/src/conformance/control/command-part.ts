@@ -86,7 +86,13 @@ export function commandPart({ describe, test }: ControlSuite): void {
 
     test('shows how its bindings are while it is there', async (scene) => {
       const instance = scene.join()
-      assert.deepEqual(await scene.control.statuses(), instance.statuses())
+      const [status, another] = await scene.control.statuses()
+      assert.equal(another, undefined)
+      assert.deepEqual([status?.instance, status?.isAlive, typeof status?.incarnation], ['host-1', true, 'string'])
+      assert.deepEqual(
+        [{ target: status?.target, state: status?.state, pausedBy: status?.pausedBy }],
+        instance.statuses(),
+      )
       instance[Symbol.dispose]()
       assert.deepEqual(await scene.control.statuses(), [])
     })

@@ -1,10 +1,11 @@
 import type { Control } from '@waybill/connector'
+import type { Runtime } from '@waybill/core'
 import type { Capabilities, Harness } from '../suite/harness.ts'
 
 /**
  * An optional capability of a control.
  *
- * - FLEET: a command reaches the instances of other processes too.
+ * - FLEET: a command reaches the instances of other processes too. It waits two seconds for answers.
  */
 export type ControlCapability = 'FLEET'
 
@@ -16,6 +17,8 @@ export interface ControlUnderTest {
   readonly control: Control
   /** With FLEET: the control of another process of the same fleet. */
   readonly other: Control | null
+  /** The runtime of the controls. Tests wait on no other clock. */
+  readonly runtime: Runtime
 }
 
 /** Gives the suite controls to test. */

@@ -8,6 +8,7 @@ import type {
 } from '@waybill/connector/internal'
 import { StateError } from '@waybill/core'
 import type { Suite } from '../suite/suite.ts'
+import { until } from '../suite/until.ts'
 import type { ControlCapability, ControlUnderTest } from './control-harness.ts'
 
 /** Collects the tests of a part of this suite. */
@@ -24,6 +25,8 @@ export function requestOf(command: ControlCommand, to: ControlTarget = target): 
 /** An instance that logs its commands. */
 export interface ScriptedInstance extends ControlledInstance {
   readonly seen: readonly ControlRequest[]
+  /** The states that it was told to establish, and its ways out of and into its groups. */
+  readonly told: readonly string[]
 }
 
 /** The controls of one test, and the instances that joined them. */
@@ -53,17 +56,42 @@ export class ControlScene implements AsyncDisposable {
     control: Control = this.control,
   ): ScriptedInstance & Disposable {
     const seen: ControlRequest[] = []
+    const told: string[] = []
+    const answerTo = async (request: ControlRequest): Promise<InstanceAnswer> => {
+      seen.push(request)
+      return { instance: name, outcome: 'APPLIED', state: 'RUNNING', ...(await answer(request)) }
+    }
     const instance: ControlledInstance = {
       name,
-      async apply(request) {
-        seen.push(request)
-        return { instance: name, outcome: 'APPLIED', state: 'RUNNING', ...(await answer(request)) }
+      apply: answerTo,
+      async obey(_, state) {
+        told.push(state)
       },
-      statuses: () => [{ instance: name, target, state: 'RUNNING', pausedBy: [] }],
+      async away() {
+        told.push('AWAY')
+        return { instance: name, outcome: 'APPLIED', state: 'PAUSED' }
+      },
+      async back() {
+        told.push('BACK')
+        return { instance: name, outcome: 'APPLIED', state: 'PAUSED' }
+      },
+      statuses: () => [{ target, state: 'RUNNING', pausedBy: [] }],
     }
     const place = control.join(instance)
+    control.begin()
     this.#joined.push(place)
-    return { ...instance, seen, [Symbol.dispose]: () => place[Symbol.dispose]() }
+    return { ...instance, seen, told, [Symbol.dispose]: () => place[Symbol.dispose]() }
+  }
+
+  /** Waits until every control knows these instances and no others. */
+  async knows(...names: readonly string[]): Promise<void> {
+    const expected = names.toSorted().join()
+    for (const control of [this.control, this.other])
+      await until(
+        this.subject.runtime,
+        async () => (await control.statuses()).map(({ instance }) => instance).toSorted(),
+        (found) => found.join() === expected,
+      )
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
