@@ -64,6 +64,11 @@ export class Child<M extends ChildMessage> implements AsyncDisposable {
       .filter((message): message is Extract<M, { kind: K }> => message.kind === kind)
   }
 
+  /** Sends it a message. One that has ended gets none. */
+  send(message: object): void {
+    if (this.#process.connected) this.#process.send(message, () => {})
+  }
+
   /** Freezes it as a debugger or a stopped machine would: connections stay open, nothing runs. */
   freeze(): void {
     this.#process.kill('SIGSTOP')
