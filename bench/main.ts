@@ -15,6 +15,7 @@ import { runOutboxBench } from './src/outbox/run-outbox.ts'
 import { runProjectionBench } from './src/projection/run-projection.ts'
 import { runStartupBench } from './src/startup/run-startup.ts'
 import type { BenchLine } from './src/statistics.ts'
+import { runTelemetryBench } from './src/telemetry/run-telemetry.ts'
 
 const benches: ReadonlyMap<string, (options: BenchOptions) => Promise<void>> = new Map([
   ['kafka-client', runKafkaClientBench],
@@ -24,6 +25,7 @@ const benches: ReadonlyMap<string, (options: BenchOptions) => Promise<void>> = n
   ['memory', runMemoryBench],
   ['projection', runProjectionBench],
   ['startup', runStartupBench],
+  ['telemetry', runTelemetryBench],
 ])
 const names = [...benches.keys()]
 
