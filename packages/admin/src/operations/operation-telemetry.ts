@@ -1,6 +1,6 @@
-/** Counts the records of operations, and sets the gauge of operations that have not ended. */
+/** Counts the records of operations and the outcomes of their copies, and sets the gauge of operations that have not ended. */
 
-import type { Runtime } from '@waybill/core'
+import { type MetricLabels, onEngineEvent, type Runtime } from '@waybill/core'
 import { bindMetric, type Measure, type OperationStore, type OperationType } from '@waybill/core/internal'
 
 type Outcome = 'SENT' | 'REFUSED' | 'MAY_REPEAT'
@@ -15,10 +15,11 @@ const open = ['PLANNED', 'RUNNING', 'PAUSED'] as const
 export class OperationTelemetry {
   readonly #store: Pick<OperationStore, 'list'>
   readonly #runtime: Runtime
-  readonly #records = new Map<string, Measure>()
+  readonly #counters = new Map<string, Measure>()
   readonly #closing = new AbortController()
   /** Series that were set: without such operations they become 0. */
   readonly #known = new Map<string, Measure>()
+  #subscription: Disposable | undefined
   #measuring: Promise<void> | undefined
 
   constructor(store: Pick<OperationStore, 'list'>, runtime: Runtime) {
@@ -26,30 +27,32 @@ export class OperationTelemetry {
     this.#runtime = runtime
   }
 
-  /** Measures the gauge until it is closed. */
+  /** Measures until it is closed. */
   start(): void {
+    this.#subscription ??= onEngineEvent('replay:settled', ({ binding, cluster, outcome }) =>
+      this.#count('eventbus.replay.settled', { binding, cluster, outcome }, 1),
+    )
     this.#measuring ??= this.#run()
   }
 
   /** Never rejects. */
   async close(): Promise<void> {
+    this.#subscription?.[Symbol.dispose]()
     this.#closing.abort()
     await this.#measuring
   }
 
   /** Counts records that an operation went through. */
   count(type: OperationType, outcome: Outcome, records: number): void {
-    if (records === 0) return
-    const key = `${type} ${outcome}`
-    let measure = this.#records.get(key)
-    if (measure === undefined) {
-      const labels = Object.freeze({ type, outcome })
-      this.#records.set(
-        key,
-        (measure = bindMetric(this.#runtime.metrics, 'counter', 'eventbus.operation.records', labels)),
-      )
-    }
-    measure(records)
+    if (records > 0) this.#count('eventbus.operation.records', { type, outcome }, records)
+  }
+
+  #count(name: string, labels: MetricLabels, value: number): void {
+    const key = JSON.stringify([name, labels])
+    let measure = this.#counters.get(key)
+    if (measure === undefined)
+      this.#counters.set(key, (measure = bindMetric(this.#runtime.metrics, 'counter', name, Object.freeze(labels))))
+    measure(value)
   }
 
   /** Never rejects. */

@@ -36,6 +36,8 @@ describe('a replay as an operation', () => {
       await scene.reached(id, 'DONE')
       await scene.until(async () => expect(metrics.latest('eventbus.operations', running)).toBe(0))
       expect(metrics.total('eventbus.operation.records', { type: 'REPLAY', outcome: 'SENT' })).toBe(8)
+      const dead = { binding: 'shipping', cluster: 'default', outcome: 'DEAD_LETTER' }
+      await scene.until(async () => expect(metrics.total('eventbus.replay.settled', dead)).toBe(8))
     }))
 
   test('does not touch what died after it was created', () =>

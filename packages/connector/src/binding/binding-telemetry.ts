@@ -17,6 +17,7 @@ export const metricName = {
   lag: 'eventbus.consumer.lag',
   lagSeconds: 'eventbus.consumer.lag.seconds',
   position: 'eventbus.consumer.position',
+  idleRatio: 'eventbus.poll.idle.ratio',
   bindingInfo: 'eventbus.binding.info',
   containerState: 'eventbus.container.state',
   deadLetterDepth: 'eventbus.dlt.depth',

@@ -17,6 +17,7 @@ import type { ClusterLink } from '../run/cluster-link.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
 import { severity } from './assess-health.ts'
 import { HealthLog } from './health-log.ts'
+import { IdleGauges } from './idle-gauges.ts'
 import { LagGauges } from './lag-gauges.ts'
 import { type Stall, StallWatch } from './stall-watch.ts'
 import { type LastingTrouble, TroubleWatch, troublesOf } from './trouble-watch.ts'
@@ -50,6 +51,7 @@ export class ConnectorWatch {
   readonly #healthLog = new HealthLog()
   readonly #troubleWatch = new TroubleWatch()
   readonly #lag: LagGauges
+  readonly #idle: IdleGauges
   #stalls: readonly Stall[] = []
   #troubles: readonly LastingTrouble[] = []
   #lastStatus: HealthStatus = 'UP'
@@ -60,6 +62,7 @@ export class ConnectorWatch {
     this.#deps = deps
     this.#stallWatch = new StallWatch(deps.stallAfterMs)
     this.#lag = new LagGauges(deps.runtime)
+    this.#idle = new IdleGauges(deps.runtime)
   }
 
   start(): void {
@@ -133,6 +136,7 @@ export class ConnectorWatch {
     this.#troubles = this.#findTroubles()
     for (const binding of this.#deps.bindings()) this.#measure(binding, owned)
     this.#measureLag(owned)
+    this.#idle.measure(this.#deps.bindings())
     this.#measureReplicas()
     // The last measurement of a check: a threshold monitor assesses the others now.
     this.#deps.runtime.metrics.gauge(metricName.health, {}, severity[this.health().status])

@@ -1,3 +1,4 @@
+import { type Clock, systemRuntime } from '@waybill/core'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 
 /**
@@ -8,14 +9,24 @@ export class Slots {
   readonly #size: number
   readonly #waiting = new Set<() => void>()
   #taken = 0
+  readonly #clock: Pick<Clock, 'monotonic'>
+  /** Of the time before the current calls. */
+  #busyMs = 0
+  #busySince = 0
 
-  constructor(size: number) {
+  constructor(size: number, clock: Pick<Clock, 'monotonic'> = systemRuntime.clock) {
     this.#size = size
+    this.#clock = clock
   }
 
   /** Handlers running now. */
   get taken(): number {
     return this.#taken
+  }
+
+  /** The time in which at least one handler ran. The clock is read when the first one starts and the last one ends. */
+  get busyMs(): number {
+    return this.#taken === 0 ? this.#busyMs : this.#busyMs + this.#clock.monotonic() - this.#busySince
   }
 
   /** True when another partition waits: a worker that finishes a record releases its slot. */
@@ -26,13 +37,13 @@ export class Slots {
   /** Takes a slot if one is free. */
   tryTake(): boolean {
     if (this.#taken >= this.#size) return false
-    this.#taken++
+    if (this.#taken++ === 0) this.#busySince = this.#clock.monotonic()
     return true
   }
 
   /** Releases a slot and wakes the longest waiting partition; if that does not take it, the next one. */
   release(): void {
-    this.#taken--
+    if (--this.#taken === 0) this.#busyMs += this.#clock.monotonic() - this.#busySince
     for (const wake of this.#waiting) {
       if (this.#taken >= this.#size) return
       this.#waiting.delete(wake)
@@ -52,6 +63,9 @@ export class Slots {
 }
 
 /** Creates the slots of a binding. PARTITION needs no limit: it runs one record per partition. */
-export function slotsFor({ parallelism, maxInFlight }: Pick<ResolvedBinding, 'parallelism' | 'maxInFlight'>): Slots {
-  return new Slots(parallelism === 'PARTITION' ? Number.POSITIVE_INFINITY : maxInFlight)
+export function slotsFor(
+  { parallelism, maxInFlight }: Pick<ResolvedBinding, 'parallelism' | 'maxInFlight'>,
+  clock?: Pick<Clock, 'monotonic'>,
+): Slots {
+  return new Slots(parallelism === 'PARTITION' ? Number.POSITIVE_INFINITY : maxInFlight, clock)
 }

@@ -99,7 +99,7 @@ export class BindingRun {
     this.#deps = deps
     this.breaker = createCircuitBreaker(binding.name, binding.circuitBreaker, runtime)
     this.#subscription = this.breaker.subscribe((event) => this.#onBreaker(event))
-    this.#slots = slotsFor(binding)
+    this.#slots = slotsFor(binding, runtime.clock)
     this.#events = createPublisher(deps.client, catalogOf(binding.handler), { runtime })
     const shared = this.#createShared()
     const alert = createDeadLetterAlert(binding.deadLetter, runtime)
@@ -174,6 +174,11 @@ export class BindingRun {
   /** The number of running handlers; after a stop, those that ignore their abort signal. */
   get running(): number {
     return this.#slots.taken
+  }
+
+  /** The time in which at least one handler ran. */
+  get busyMs(): number {
+    return this.#slots.busyMs
   }
 
   #createShared(): Omit<ContainerDeps, 'place' | 'onEvent'> {

@@ -147,6 +147,11 @@ export class RegisteredBinding implements Registered {
     return this.#isOpen ? (this.#run?.status() ?? []) : []
   }
 
+  /** The time in which at least one handler of the current run ran; undefined while it is stopped. */
+  get busyMs(): number | undefined {
+    return this.#isOpen ? this.#run?.busyMs : undefined
+  }
+
   /** Describes the handlers that still run after a stop because they ignore their abort signal. */
   unfinished(): readonly string[] {
     const running = this.#run?.running ?? 0

@@ -19,6 +19,21 @@ test('as many are given as there are, and who waited longest is called first', (
   expect(slots.taken).toBe(2)
 })
 
+test('the time counts in which at least one is taken', () => {
+  let now = 0
+  const slots = new Slots(2, { monotonic: () => now })
+  now = 10
+  slots.tryTake()
+  now = 20
+  slots.tryTake()
+  expect(slots.busyMs).toBe(10)
+  now = 30
+  slots.release()
+  slots.release()
+  now = 50
+  expect(slots.busyMs).toBe(20)
+})
+
 test('who does not wait any more is not called', () => {
   const slots = new Slots(1)
   slots.tryTake()

@@ -128,6 +128,13 @@ const connector: readonly Row[] = [
     [...ofBinding, 'partition'],
     'Lowest unsettled offset of a partition; the sum where a binding reads several topics',
   ],
+  [
+    'eventbus.poll.idle.ratio',
+    'gauge',
+    '1',
+    ofBinding,
+    'Share of the last 30 seconds in which no handler of the binding ran in this process',
+  ],
   ['eventbus.retry.tier.depth', 'gauge', '{record}', [...ofBinding, 'tier'], 'Records that wait in a retry tier'],
   ['eventbus.dlt.depth', 'gauge', '{record}', ofBinding, 'Offsets in the dead letter topic; the same in every process'],
 ]
@@ -171,6 +178,13 @@ const projection: readonly Row[] = [
 ]
 
 const admin: readonly Row[] = [
+  [
+    'eventbus.replay.settled',
+    'counter',
+    '{record}',
+    [...ofBinding, 'outcome'],
+    'Copies that operations wrote and this process settled, by outcome',
+  ],
   [
     'eventbus.operations',
     'gauge',

@@ -74,7 +74,7 @@ async function startShop(client: KafkaClient): Promise<RunningService> {
         database.transaction((tx) => outbox.write(tx, 'order.placed', { orderId: 'o-1' })),
       )
       request.end()
-      await outbox.published(id, { deadlineMs: 30_000 })
+      await outbox.published(id, { deadlineMs: 100_000 })
       tell('PLACED')
     },
     stop: () => outbox.stop(),
