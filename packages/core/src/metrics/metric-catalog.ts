@@ -13,6 +13,8 @@ export interface MetricInfo {
   readonly help: string
   /** Upper bounds of the buckets of a histogram, in its own unit. */
   readonly buckets?: readonly number[]
+  /** True for a gauge that is set when it changes, and not every few seconds: an old value is still the value. */
+  readonly isLasting: boolean
 }
 
 const durationMs = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000]
@@ -231,9 +233,27 @@ const telemetry: readonly Row[] = [
   ['waybill.metrics.refused', 'counter', '{measurement}', [], 'Measurements of series beyond the bound of the store'],
 ]
 
+const lasting: ReadonlySet<string> = new Set([
+  'projection.quarantined.keys',
+  'buffered.bytes',
+  'keyed.shards',
+  'keyed.held',
+  'keyed.saturated',
+  'keyed.buffered',
+])
+
 function infosOf(owner: MetricInfo['owner'], rows: readonly Row[]): MetricInfo[] {
   return rows.map(([name, kind, unit, labels, help, buckets]) =>
-    Object.freeze({ name, owner, kind, unit, labels, help, ...(buckets === undefined ? {} : { buckets }) }),
+    Object.freeze({
+      name,
+      owner,
+      kind,
+      unit,
+      labels,
+      help,
+      isLasting: lasting.has(name),
+      ...(buckets === undefined ? {} : { buckets }),
+    }),
   )
 }
 

@@ -18,6 +18,8 @@ export class Cell {
   readonly labels: Readonly<Record<string, string>>
   readonly sinceMs: number
   readonly bounds: readonly number[]
+  /** Whether the value of a gauge stays true while it is not set. */
+  readonly isLasting: boolean
   /** Observations per bucket, not cumulative. */
   readonly counts: Float64Array
   readonly points: Float64Array
@@ -31,7 +33,9 @@ export class Cell {
     this.name = name
     this.labels = Object.freeze(labels)
     this.sinceMs = sinceMs
-    this.bounds = kind === 'histogram' ? (identifyMetric(name)?.info.buckets ?? otherBuckets) : []
+    const info = identifyMetric(name)?.info
+    this.isLasting = info?.isLasting ?? false
+    this.bounds = kind === 'histogram' ? (info?.buckets ?? otherBuckets) : []
     this.counts = new Float64Array(this.bounds.length)
     this.points = new Float64Array(points)
   }

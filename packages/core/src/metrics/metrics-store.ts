@@ -40,7 +40,10 @@ export interface MetricPoint {
 
 /** Metrics that exporters and the admin API read back. */
 export interface MetricsStore extends Required<Metrics>, Disposable {
-  /** Returns all series. Gauges that were not set for a minute are left out: their partition or binding is gone. */
+  /**
+   * Returns all series. Gauges that were not set for a minute are left out, because their partition or binding is gone,
+   * unless they are set only when they change.
+   */
   read(): Iterable<MetricReading>
   /** Returns the sum of the series with these labels, a point every ten seconds, oldest first. */
   history(name: string, labels: MetricLabels, windowMs: number): readonly MetricPoint[]
@@ -122,7 +125,7 @@ class Store implements MetricsStore {
 
   *read(): Iterable<MetricReading> {
     for (const cell of this.#cells.values()) {
-      if (cell.kind === 'gauge' && this.#tick - cell.setAtTick > staleAfterTicks) continue
+      if (cell.kind === 'gauge' && !cell.isLasting && this.#tick - cell.setAtTick > staleAfterTicks) continue
       const { kind, name, labels, value, sinceMs } = cell
       yield { kind, name, labels, value, sinceMs, buckets: kind === 'histogram' ? bucketsOf(cell) : undefined }
     }

@@ -68,6 +68,16 @@ describe('a series', () => {
   })
 })
 
+test('a gauge that engines set only when it changes stays', async () => {
+  const runtime = createVirtualRuntime(1)
+  const store = createMetricsStore({ runtime })
+  store.gauge('billing.outbox.keyed.saturated', {}, 1)
+  store.gauge('projection.quarantined.keys', { projection: 'balances' }, 2)
+  await runtime.advance(3_600_000)
+  expect(readingsOf(store, 'billing.outbox.keyed.saturated')).toEqual([[{}, 1]])
+  expect(readingsOf(store, 'projection.quarantined.keys')).toEqual([[{ projection: 'balances' }, 2]])
+})
+
 describe('a measurement is refused', () => {
   test.each([
     ['counter', -1],
