@@ -6,6 +6,8 @@ export type { ListenerTable } from './api/listener-registry.ts'
 export { RowsLockedError } from './api/outbox-errors.ts'
 export type { OutboxHealthKind, OutboxHealthReason, OutboxTableHealth } from './api/outbox-health.ts'
 export {
+  type BlockerQuery,
+  type BlockingEvent,
   type DeadFilter,
   type DeadKey,
   type DeadKeyQuery,
@@ -22,6 +24,7 @@ export {
   type LeaseToken,
   modeShard,
   type OpenNumbers,
+  type OutboxEvent,
   type PendingQuery,
   type PendingRow,
   type PurgeRequest,

@@ -63,6 +63,15 @@ export interface OutboxStore {
   countDead(connection: SqlConnection, filter: DeadFilter): Promise<number>
   /** Resets DEAD rows to NEW: attempts 0, available now, error and lock cleared. @returns how many were DEAD */
   replayDead(connection: SqlConnection, eventIds: readonly string[]): Promise<number>
+  /** Deletes DEAD rows: each is the only copy of its event. @returns how many were DEAD */
+  deleteDead(connection: SqlConnection, eventIds: readonly string[]): Promise<number>
+  /** Returns the row of an event, whatever its status; undefined if there is none. */
+  find(connection: SqlConnection, eventId: string): Promise<OutboxEvent | undefined>
+  /**
+   * Returns rows with a key that failed and have later pending rows of their key behind them, by sequence. At most `limit`
+   * failed rows are examined.
+   */
+  blockers(connection: SqlConnection, query: BlockerQuery): Promise<BlockingEvent[]>
   /** Deletes or archives settled rows past their retention, oldest first, at most `limit`. @returns how many */
   purge(connection: SqlConnection, purge: PurgeRequest): Promise<number>
 
@@ -328,6 +337,8 @@ export interface DeadFilter {
   readonly eventIds?: readonly string[] | undefined
   readonly eventType?: string | undefined
   readonly aggregateType?: string | undefined
+  /** Only events that died until then, epoch ms by the database's clock. */
+  readonly diedUntil?: number | undefined
 }
 
 export interface DeadQuery extends DeadFilter {
@@ -347,6 +358,37 @@ export interface DeadEvent {
   readonly failureType: FailureType | null
   /** Epoch ms. */
   readonly diedAt: number | null
+}
+
+/** The row of an event. */
+export interface OutboxEvent extends DeadEvent {
+  readonly status: RowStatus
+  /** Epoch ms. */
+  readonly createdAt: number
+  /** The earliest next delivery, epoch ms. */
+  readonly availableAt: number
+}
+
+export interface BlockerQuery {
+  readonly limit: number
+  /** Counts at most this many rows behind each. */
+  readonly countUpTo: number
+}
+
+/** A failed row with later rows of its key behind it. */
+export interface BlockingEvent {
+  readonly seq: bigint
+  readonly eventId: string
+  readonly key: EventKey
+  readonly status: 'RETRY' | 'DEAD'
+  readonly attempts: number
+  readonly lastError: string | null
+  /** When it was written, epoch ms. */
+  readonly createdAt: number
+  /** The pending rows of its key after it. */
+  readonly behind: number
+  /** Whether the count stopped at its limit. */
+  readonly more: boolean
 }
 
 /** The rows that one purge removes. FINISHED: DONE or DEAD rows by settlement time. AGE: any row by creation time. */

@@ -8,12 +8,12 @@ import {
   type SqlConnection,
 } from '@waybill/core/internal'
 import { boolean, hasMethods, instance, integer, list, optional, resolveOptions, text } from '@waybill/core/option'
-import type { DeadEvent, DeadFilter, DeadQuery, OutboxStore } from '../api/outbox-store.ts'
+import type { BlockingEvent, DeadEvent, DeadFilter, DeadQuery, OutboxEvent, OutboxStore } from '../api/outbox-store.ts'
 
 /** Options of {@link createDeadEvents}. */
 export interface DeadEventsOptions {
   readonly database: Pick<Database<never>, 'connection'>
-  readonly store: Pick<OutboxStore, 'queryDead' | 'countDead' | 'replayDead'>
+  readonly store: Pick<OutboxStore, 'queryDead' | 'countDead' | 'replayDead' | 'deleteDead' | 'find' | 'blockers'>
   /**
    * An outbox of this process, which then delivers replayed events at once.
    * @defaultValue none: the delivering nodes find them within half a minute
@@ -38,7 +38,13 @@ export interface DeadEventsOptions {
  * An operation that an operator requests. Replays and reads of events are in the audit log; a count is there only
  * if it was refused.
  */
-export type DeadEventOperation = 'REPLAY_DEAD_EVENTS' | 'READ_DEAD_EVENTS' | 'COUNT_DEAD_EVENTS'
+export type DeadEventOperation =
+  | 'REPLAY_DEAD_EVENTS'
+  | 'PURGE_DEAD_EVENTS'
+  | 'READ_DEAD_EVENTS'
+  | 'READ_EVENT'
+  | 'READ_BLOCKERS'
+  | 'COUNT_DEAD_EVENTS'
 
 /** The dead events to replay. */
 export interface ReplayFilter extends DeadFilter {
@@ -60,6 +66,15 @@ export interface DeadEvents {
    * @returns how many were replayed
    */
   replayAll(filter: ReplayFilter, operator: OperatorIdentity): Promise<number>
+  /**
+   * Deletes DEAD events: each is the only copy of its event, and keys that it blocks continue.
+   * @returns how many were DEAD
+   */
+  purge(filter: { readonly eventIds: readonly string[] }, operator: OperatorIdentity): Promise<number>
+  /** Returns the row of an event, whatever its status; undefined if there is none. */
+  find(eventId: string, operator: OperatorIdentity): Promise<OutboxEvent | undefined>
+  /** Returns failed events that have later events of their key behind them, oldest first. */
+  blockers(query: { readonly limit: number }, operator: OperatorIdentity): Promise<readonly BlockingEvent[]>
   /** Counts the matching events that are DEAD. */
   count(filter: DeadFilter, operator: OperatorIdentity): Promise<number>
 }
@@ -80,6 +95,7 @@ const filterRules = {
   eventIds: optional(list(text())),
   eventType: optional(text()),
   aggregateType: optional(text()),
+  diedUntil: optional(instance<number>('epoch milliseconds', (value) => Number.isSafeInteger(value))),
 }
 
 const queryRules = {
@@ -94,6 +110,11 @@ const replayRules = {
 }
 
 const idRules = { eventId: text() }
+const purgeRules = { eventIds: list(text()) }
+const blockerRules = { limit: integer({ min: 1, max: 1_000 }) }
+
+/** Rows counted behind each blocking event. */
+const maxBehind = 1_000
 
 /**
  * Creates a {@link DeadEvents}. It needs no running outbox.
@@ -168,6 +189,45 @@ export function createDeadEvents(options: DeadEventsOptions): DeadEvents {
       )
       lookIfAny(replayed)
       return replayed > 0
+    },
+    purge: async (given, operator) => {
+      const { eventIds } = resolveOptions('purge()', purgeRules, given)
+      return use(
+        'Dead event purge',
+        () => 0,
+        (work) =>
+          audited.run(
+            asked('PURGE_DEAD_EVENTS', { eventIds }, operator),
+            () => work((connection) => store.deleteDead(connection, eventIds)),
+            (count) => ({ purged: count }),
+          ),
+      )
+    },
+    find: async (given, operator) => {
+      const { eventId } = resolveOptions('find()', idRules, { eventId: given })
+      return use<OutboxEvent | undefined>(
+        'Event read',
+        () => undefined,
+        (work) =>
+          audited.run(
+            asked('READ_EVENT', { eventId }, operator),
+            () => work((connection) => store.find(connection, eventId)),
+            (event) => ({ read: event === undefined ? 0 : 1 }),
+          ),
+      )
+    },
+    blockers: async (given, operator) => {
+      const { limit } = resolveOptions('blockers()', blockerRules, given)
+      return use<readonly BlockingEvent[]>(
+        'Blocker query',
+        () => [],
+        (work) =>
+          audited.run(
+            asked('READ_BLOCKERS', { limit }, operator),
+            () => work((connection) => store.blockers(connection, { limit, countUpTo: maxBehind })),
+            (events) => ({ read: events.length }),
+          ),
+      )
     },
     count: async (given, operator) => {
       const filter = resolveOptions('count()', filterRules, given)

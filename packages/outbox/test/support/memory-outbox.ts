@@ -174,6 +174,9 @@ export class MemoryOutbox implements Database<MemoryTx> {
     queryDead: (_, query) => this.#call('queryDead', (table) => table.queryDead(query)),
     countDead: (_, filter) => this.#call('countDead', (table) => table.countDead(filter)),
     replayDead: (_, eventIds) => this.#call('replayDead', (table) => table.replayDead(eventIds)),
+    deleteDead: (_, eventIds) => this.#call('deleteDead', (table) => table.deleteDead(eventIds)),
+    find: (_, eventId) => this.#call('find', (table) => table.findEvent(eventId)),
+    blockers: (_, query) => this.#call('blockers', (table) => table.blockers(query)),
     purge: (_, purge) => this.#call('purge', (table) => table.purge(purge)),
     takeShards: (_, owner, shards, timeoutMs) =>
       this.#call('takeShards', (table) => table.leases.take(owner, shards, timeoutMs)),

@@ -56,6 +56,9 @@ export function createSimOutboxStore(table: SimOutboxTable): OutboxStore {
     queryDead: async (connection, query) => run(connection, 'queryDead', () => table.queryDead(query)),
     countDead: async (connection, filter) => run(connection, 'countDead', () => table.countDead(filter)),
     replayDead: async (connection, eventIds) => run(connection, 'replayDead', () => table.replayDead(eventIds)),
+    deleteDead: async (connection, eventIds) => run(connection, 'deleteDead', () => table.deleteDead(eventIds)),
+    find: async (connection, eventId) => run(connection, 'find', () => table.findEvent(eventId)),
+    blockers: async (connection, query) => run(connection, 'blockers', () => table.blockers(query)),
     purge: async (connection, purge) => run(connection, 'purge', () => table.purge(purge)),
     takeShards: async (connection, owner, shards, timeoutMs) => {
       checkOwner(owner)

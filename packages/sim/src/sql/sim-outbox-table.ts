@@ -8,6 +8,8 @@
 import type { EventEnvelope } from '@waybill/core'
 import { type DeadEvent, type OutboxBacklog } from '@waybill/outbox'
 import {
+  type BlockerQuery,
+  type BlockingEvent,
   type DeadFilter,
   type DeadKey,
   type DeadKeyQuery,
@@ -22,6 +24,7 @@ import {
   type LeaseFence,
   type LeaseToken,
   type OpenNumbers,
+  type OutboxEvent,
   type PendingQuery,
   type PendingRow,
   type PurgeRequest,
@@ -45,6 +48,7 @@ import {
   type SimOutboxRow,
   takeWithin,
 } from './sim-outbox-row.ts'
+import { asBlocking, asFound } from './sim-outbox-view.ts'
 import { type SimShard, SimShardLeases } from './sim-shard-leases.ts'
 
 /** See the file's comment. */
@@ -246,6 +250,28 @@ export class SimOutboxTable {
     return dead.length
   }
 
+  deleteDead(eventIds: readonly string[]): number {
+    const dead = this.#dead({ eventIds })
+    for (const row of dead) {
+      this.#delete(row)
+      this.#witness(row, { kind: 'PURGED' })
+    }
+    return dead.length
+  }
+
+  findEvent(eventId: string): OutboxEvent | undefined {
+    const row = this.rows.find(({ isCommitted, event }) => isCommitted && event.eventId === eventId)
+    return row === undefined ? undefined : asFound(row)
+  }
+
+  blockers({ limit, countUpTo }: BlockerQuery): BlockingEvent[] {
+    const failed = this.rows.filter(
+      ({ isCommitted, status, lastError }) =>
+        isCommitted && lastError !== null && (status === 'RETRY' || status === 'DEAD'),
+    )
+    return failed.flatMap((row) => asBlocking(row, this.rows, countUpTo)).slice(0, limit)
+  }
+
   purge(purge: PurgeRequest): number {
     const before = this.#now() - purge.olderThanMs
     const isOver = (row: SimOutboxRow): boolean =>
@@ -355,10 +381,11 @@ export class SimOutboxTable {
     return fence.leases.some((lease) => lease.shard === row.shard && this.leases.holds(lease))
   }
 
-  #dead({ eventIds, eventType, aggregateType }: DeadFilter): SimOutboxRow[] {
+  #dead({ eventIds, eventType, aggregateType, diedUntil }: DeadFilter): SimOutboxRow[] {
     return this.rows.filter(
-      ({ status, event }) =>
+      ({ status, event, doneAt }) =>
         status === 'DEAD' &&
+        (diedUntil === undefined || (doneAt ?? 0) <= diedUntil) &&
         (eventIds === undefined || eventIds.includes(event.eventId)) &&
         (eventType === undefined || event.eventType === eventType) &&
         (aggregateType === undefined || event.aggregateType === aggregateType),

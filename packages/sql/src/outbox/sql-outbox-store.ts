@@ -2,6 +2,8 @@ import type { EventEnvelope } from '@waybill/core'
 import type { SqlConnection } from '@waybill/core/internal'
 import { type DeadEvent, type OutboxBacklog, type OutboxStore } from '@waybill/outbox'
 import {
+  type BlockerQuery,
+  type BlockingEvent,
   checkOwner,
   type DeadFilter,
   type DeadKey,
@@ -17,6 +19,7 @@ import {
   type LeaseFence,
   type LeaseToken,
   type OpenNumbers,
+  type OutboxEvent,
   type PendingQuery,
   type PendingRow,
   type PurgeRequest,
@@ -27,6 +30,7 @@ import {
   type ShardLease,
   type ShardRow,
   type ShardsQuery,
+  splitError,
   type WhenDone,
 } from '@waybill/outbox/internal'
 import { insertChunks } from './insert-chunks.ts'
@@ -36,7 +40,7 @@ import { toStorable } from './row/storable-event.ts'
 import { type Render, run, type StoreContext } from './row/store-context.ts'
 import type { RowSteps } from './row-steps.ts'
 import { bySeq, byValue } from './seq-order.ts'
-import { countDead, deadKeys, queryDead, replayDead } from './statement/dead-rows.ts'
+import { countDead, deadKeys, deleteDead, queryDead, replayDead } from './statement/dead-rows.ts'
 import { earlierRows } from './statement/earlier-rows.ts'
 import { inlineBytes, inTurns, takeWithin } from './statement/measured-rows.ts'
 import { decodeOpenNumbers, openNumbers, rethrowHidden } from './statement/open-numbers.ts'
@@ -52,6 +56,7 @@ import {
   retryChange,
 } from './statement/row-change.ts'
 import { releaseShards, shardOwners } from './statement/shard-lease.ts'
+import { countBehind, failedRows, findEvent } from './statement/single-rows.ts'
 
 /** The outbox store of a SQL database. It has no state except names: connections and time belong to the callers. */
 export class SqlOutboxStore implements OutboxStore {
@@ -170,6 +175,49 @@ export class SqlOutboxStore implements OutboxStore {
     return changed
   }
 
+  async deleteDead(connection: SqlConnection, eventIds: readonly string[]): Promise<number> {
+    if (eventIds.length === 0) return 0
+    const { changed } = await run(connection, this.#context.grammar, deleteDead(this.#context, eventIds))
+    return changed
+  }
+
+  async find(connection: SqlConnection, eventId: string): Promise<OutboxEvent | undefined> {
+    const [row] = await this.#rows(connection, findEvent(this.#context, eventId))
+    if (row === undefined) return undefined
+    const status = statusNames.get(Number(row['status'])) as RowStatus
+    const event = decodeDeadEvent(row, this.#context.codec)
+    const isOver = status === 'DONE' || status === 'DEAD'
+    const diedAt = isOver ? event.diedAt : null
+    return { ...event, diedAt, status, ...instantsIn(row) }
+  }
+
+  async blockers(connection: SqlConnection, { limit, countUpTo }: BlockerQuery): Promise<BlockingEvent[]> {
+    const blocking: BlockingEvent[] = []
+    for (const status of ['DEAD', 'RETRY'] as const)
+      for (const row of await this.#rows(connection, failedRows(this.#context, status, limit))) {
+        const key = keyIn(row)
+        if (key === null) continue
+        const seq = seqOf(row)
+        const shard = Number(row['shard'])
+        const [counted] = await this.#rows(connection, countBehind(this.#context, { key, seq, shard }, countUpTo))
+        const behind = Number(counted?.['behind'] ?? 0)
+        if (behind === 0) continue
+        const { error } = splitError(String(row['last_error']))
+        blocking.push({
+          seq,
+          eventId: String(row['event_id']),
+          key,
+          status,
+          attempts: Number(row['attempts']),
+          lastError: error,
+          createdAt: instantsIn(row).createdAt,
+          behind: Math.min(behind, countUpTo),
+          more: behind > countUpTo,
+        })
+      }
+    return blocking.toSorted(bySeq).slice(0, limit)
+  }
+
   purge(connection: SqlConnection, purge: PurgeRequest): Promise<number> {
     return this.#steps.purge(connection, purge)
   }
@@ -243,6 +291,10 @@ export class SqlOutboxStore implements OutboxStore {
 }
 
 const statusNames = new Map(Object.entries(rowStatusCode).map(([name, code]) => [code as number, name as RowStatus]))
+
+function instantsIn(row: Row): { readonly createdAt: number; readonly availableAt: number } {
+  return { createdAt: Math.round(Number(row['created_ms'])), availableAt: Math.round(Number(row['available_ms'])) }
+}
 
 function leasesIn(rows: readonly Readonly<Record<string, unknown>>[]): ShardLease[] {
   return rows.map(decodeLease).toSorted((one, other) => one.shard - other.shard)

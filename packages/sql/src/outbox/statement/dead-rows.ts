@@ -33,6 +33,12 @@ export function replayDead({ grammar, tables }: StoreContext, eventIds: readonly
     `WHERE ${grammar.isOneOfTexts('event_id', eventIds, bindings)} AND ${isDead}`
 }
 
+/** Deletes dead rows. One that was replayed meanwhile stays. */
+export function deleteDead({ grammar, tables }: StoreContext, eventIds: readonly string[]): Render {
+  return (bindings) =>
+    `DELETE FROM ${tables.event.quoted} WHERE ${grammar.isOneOfTexts('event_id', eventIds, bindings)} AND ${isDead}`
+}
+
 /** Selects the keys of dead rows. They are few, so grouping those of some shards is a short index scan. */
 export function deadKeys({ grammar, tables }: StoreContext, { shards, limit }: DeadKeyQuery): Render {
   return (bindings) =>
@@ -43,12 +49,13 @@ export function deadKeys({ grammar, tables }: StoreContext, { shards, limit }: D
 
 function deadConditions(
   { grammar }: StoreContext,
-  { eventIds, eventType, aggregateType }: DeadFilter,
+  { eventIds, eventType, aggregateType, diedUntil }: DeadFilter,
   bindings: Bindings,
 ): string[] {
   const conditions = [isDead]
   if (eventIds !== undefined) conditions.push(grammar.isOneOfTexts('event_id', eventIds, bindings))
   if (eventType !== undefined) conditions.push(`event_type = ${bindings.bind(eventType)}`)
   if (aggregateType !== undefined) conditions.push(`aggregate_type = ${bindings.bind(aggregateType)}`)
+  if (diedUntil !== undefined) conditions.push(`done_at <= ${grammar.instant(diedUntil, bindings)}`)
   return conditions
 }

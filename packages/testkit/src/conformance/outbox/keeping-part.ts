@@ -14,6 +14,7 @@ import {
 /** Tests of row queries, dead rows and purges. */
 export function keepingPart(suite: OutboxSuite): void {
   suite.describe('the overview', () => overviewTests(suite))
+  suite.describe('one row', () => singleTests(suite))
   suite.describe('dead rows', () => deadTests(suite))
   suite.describe('a purge', () => purgeTests(suite))
 }
@@ -73,6 +74,44 @@ function overviewTests({ test }: OutboxSuite): void {
   })
 }
 
+function singleTests({ test }: OutboxSuite): void {
+  test('is found whatever its status', async (scene) => {
+    for (const status of ['NEW', 'DONE', 'RETRY', 'DEAD'] as const) {
+      const [seq, event] = await scene.eventIn(status)
+      const found = await scene.call((store, c) => store.find(c, event.eventId))
+      assert.deepEqual([found?.seq, found?.eventId, found?.status], [seq, event.eventId, status])
+      assert.deepEqual(found?.event?.eventType, event.eventType)
+      assert.equal(found?.diedAt === null, status === 'NEW' || status === 'RETRY')
+      for (const at of [found?.createdAt, found?.availableAt])
+        assert.ok(Math.abs((at ?? 0) - scene.now) <= 2 * longMs, `${at} is an instant of now`)
+    }
+    assert.equal(await scene.call((store, c) => store.find(c, 'nowhere')), undefined)
+  })
+
+  test('that failed blocks the later rows of its key', async (scene) => {
+    const event = (aggregateId: string | null) => scene.event({ aggregateType: 'order', aggregateId })
+    const [seq, first] = await scene.eventIn('DEAD', event('o-1'))
+    await scene.eventIn('NEW', event('o-1'))
+    await scene.eventIn('RETRY', event('o-1'))
+    await scene.eventIn('DONE', event('o-1'))
+    await scene.eventIn('DEAD', event('o-2'))
+    await scene.eventIn('NEW', event('o-3'))
+    await scene.eventIn('DEAD', event(null))
+    await scene.eventIn('NEW', event(null))
+    const blockers = (countUpTo: number) => scene.call((store, c) => store.blockers(c, { limit: 10, countUpTo }))
+    const [only, ...others] = await blockers(5)
+    assert.deepEqual(others, [])
+    assert.deepEqual(
+      [only?.seq, only?.eventId, only?.status, only?.key, only?.behind, only?.more],
+      [seq, first.eventId, 'DEAD', { aggregateType: 'order', aggregateId: 'o-1' }, 2, false],
+    )
+    assert.deepEqual(
+      (await blockers(1)).map(({ behind, more }) => [behind, more]),
+      [[1, true]],
+    )
+  })
+}
+
 function deadTests({ test }: OutboxSuite): void {
   test('are listed oldest first, page by page', async (scene) => {
     const seqs = await scene.fill(5)
@@ -121,6 +160,23 @@ function deadTests({ test }: OutboxSuite): void {
     )
     assert.equal(await scene.call((store, c) => store.countDead(c, { eventIds })), 1)
     assert.equal(await scene.call((store, c) => store.countDead(c, { eventIds: [] })), 0)
+  })
+
+  test('are found by the time they died', async (scene) => {
+    await scene.eventIn('DEAD')
+    const [dead] = await scene.call((store, c) => store.queryDead(c, { limit: 1 }))
+    const count = (diedUntil: number) => scene.call((store, c) => store.countDead(c, { diedUntil }))
+    const diedAt = dead?.diedAt ?? 0
+    assert.deepEqual([await count(diedAt - longMs), await count(diedAt + longMs)], [0, 1])
+  })
+
+  test('are deleted by their ids, and only while they are dead', async (scene) => {
+    const [[, dead], [, alive]] = [await scene.eventIn('DEAD'), await scene.eventIn('RETRY')]
+    const eventIds = [dead.eventId, alive.eventId, 'nowhere']
+    const remove = (ids: readonly string[]) => scene.call((store, c) => store.deleteDead(c, ids))
+    assert.deepEqual([await remove([]), await remove(eventIds), await remove(eventIds)], [0, 1, 0])
+    const found = await scene.call((store, c) => store.statusOf(c, eventIds))
+    assert.deepEqual(found, new Map([[alive.eventId, 'RETRY']]))
   })
 
   test('that are replayed are as good as new', async (scene) => {
