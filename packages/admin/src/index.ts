@@ -8,3 +8,4 @@ export { createOperations, type Operations, type OperationsOptions } from './ope
 export type { OperationRequest } from './operations/operation-request.ts'
 export type { AdminOptions, PayloadPolicy } from './service/admin-options.ts'
 export type { AdminOutbox } from './service/admin-outbox.ts'
+export type { AdminProjection } from './service/admin-projection.ts'

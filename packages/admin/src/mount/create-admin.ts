@@ -2,12 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createUlidGenerator } from '@waybill/core'
 import type { AdminRequest, RequestBody } from '../http/admin-request.ts'
 import type { AdminResponse } from '../http/admin-response.ts'
+import { auditRoutes } from '../resource/audit-routes.ts'
 import { bindingRoutes } from '../resource/binding-routes.ts'
+import { clusterRoutes } from '../resource/cluster-routes.ts'
 import { commandRoutes } from '../resource/command-routes.ts'
 import { dltRoutes } from '../resource/dlt-routes.ts'
 import { operationRoutes } from '../resource/operation-routes.ts'
+import { outboxRoutes } from '../resource/outbox-routes.ts'
 import { positionRoutes } from '../resource/position-routes.ts'
+import { projectionRoutes } from '../resource/projection-routes.ts'
+import { schemaRoutes } from '../resource/schema-routes.ts'
 import { systemRoutes } from '../resource/system-routes.ts'
+import { topologyRoutes } from '../resource/topology-routes.ts'
 import { type Route, route } from '../route/route.ts'
 import { RouteTable } from '../route/route-table.ts'
 import { anyJson } from '../schema/value-schemas.ts'
@@ -83,6 +89,12 @@ function routesOf(services: AdminServices): readonly Route[] {
     ...positionRoutes(services),
     ...dltRoutes(services),
     ...operationRoutes(services),
+    ...outboxRoutes(services),
+    ...projectionRoutes(services),
+    ...topologyRoutes(services),
+    ...clusterRoutes(services),
+    ...schemaRoutes(services),
+    ...auditRoutes(services),
     ...systemRoutes(services),
   ]
 }

@@ -239,7 +239,7 @@ export function createOperations(options: OperationsOptions): Operations {
       const given = resolveOptions('create()', createRules, chosen)
       const asked = {
         operation: 'CREATE_OPERATION',
-        target: 'binding' in request ? request.binding : request.outbox,
+        target: subjectOf(request),
         request: auditable({ ...request, ...given }),
         operator,
       } as const
@@ -260,6 +260,11 @@ export function createOperations(options: OperationsOptions): Operations {
       return changed('CHANGE_OPERATION', id, { rate }, operator, () => store.setRate(id, rate))
     },
   }
+}
+
+function subjectOf(request: OperationRequest): string {
+  if ('binding' in request) return request.binding
+  return 'outbox' in request ? request.outbox : request.projection
 }
 
 function wishedOf(operation: StoredOperation | undefined): object {

@@ -73,8 +73,14 @@ export interface OutboxRequest extends Partial<OperationLimits> {
   readonly olderThanMs?: number | undefined
 }
 
+/** A rebuild of a projection beside its live table. */
+export interface RebuildRequest {
+  readonly type: 'PROJECTION_REBUILD'
+  readonly projection: string
+}
+
 /** A request for an operation. */
-export type OperationRequest = ReplayRequest | EditReplayRequest | PurgeRequest | OutboxRequest
+export type OperationRequest = ReplayRequest | EditReplayRequest | PurgeRequest | OutboxRequest | RebuildRequest
 
 const isOffset = (value: unknown): boolean => typeof value === 'bigint' && value >= 0n
 

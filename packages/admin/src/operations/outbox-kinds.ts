@@ -11,7 +11,12 @@ export interface OperatedDeadEvent {
   readonly diedAt: number | null
 }
 
-type Selection = { readonly eventType?: string | undefined; readonly aggregateType?: string | undefined }
+type Selection = {
+  readonly eventType?: string | undefined
+  readonly aggregateType?: string | undefined
+  /** Epoch ms. */
+  readonly diedUntil?: number | undefined
+}
 
 /** The DEAD events of an outbox: `createDeadEvents` with `throwOnError: true`. */
 export interface OperatedDeadEvents {
@@ -59,8 +64,9 @@ export function createOutboxKind(
         ...(eventType === undefined ? {} : { eventType }),
         ...(aggregateType === undefined ? {} : { aggregateType }),
       }
-      const matched = await find(outbox).count(selection, operator)
-      const request = { outbox, ...selection, diedBeforeMs: now() - olderThanMs, ...limits }
+      const diedBeforeMs = now() - olderThanMs
+      const matched = await find(outbox).count({ ...selection, diedUntil: diedBeforeMs }, operator)
+      const request = { outbox, ...selection, diedBeforeMs, ...limits }
       return { target: outbox, request, ranges: [], plan: { matched: String(matched) } }
     },
     async open({ request, progress }: StoredOperation, operator): Promise<OperationSession> {
@@ -71,7 +77,10 @@ export function createOutboxKind(
       let ids: readonly string[] = []
       return {
         async next(maxCount): Promise<RunBatch | undefined> {
-          const found = await events.query({ eventType, aggregateType, limit: maxCount, after }, operator)
+          const found = await events.query(
+            { eventType, aggregateType, diedUntil: diedBeforeMs, limit: maxCount, after },
+            operator,
+          )
           const last = found.at(-1)
           if (last === undefined) return undefined
           after = last.seq

@@ -1,3 +1,4 @@
+import { OptionsError } from '@waybill/core'
 import {
   afterWish,
   isFinal,
@@ -72,6 +73,7 @@ function createRoute(services: AdminServices): Route {
       checkOperationBody(body)
       const isReasonRequired = options.requireReason === 'DESTRUCTIVE' && isDestructive(body.type) && !call.isDryRun
       if (isReasonRequired && call.operator.reason === undefined) throw new ReasonRequiredError(body.type)
+      if (body.type === 'OUTBOX_PURGE' && !call.isDryRun) await requireConfirmed(services, call, body)
       const key = readIdempotencyKey(call.request.headers['idempotency-key'])
       const created = await operations.create(
         operationRequest(body, subject, options.runtime.clock.now()),
@@ -206,6 +208,13 @@ function subjectFor({ connector, options }: AdminServices, call: Call, body: Ope
       throw new AdminNotFoundError(`There is no outbox '${outbox}'.`)
     return { label: outbox, cluster: undefined }
   }
+  if (body.type === 'PROJECTION_REBUILD') {
+    const { projection = '' } = body
+    requirePermission(call, permission, projection)
+    if (projection !== '' && !Object.hasOwn(options.projections, projection))
+      throw new AdminNotFoundError(`There is no projection '${projection}'.`)
+    return { label: projection, cluster: undefined }
+  }
   const { binding, filter } = body
   if (binding === undefined) {
     if (!call.grants.has(permission)) requirePermission(call, permission, undefined)
@@ -215,6 +224,25 @@ function subjectFor({ connector, options }: AdminServices, call: Call, body: Ope
   // Counts would answer questions about keys and messages that the operator may not read.
   if (filter?.key !== undefined || filter?.q !== undefined) requirePermission(call, 'payloads:read', found.key)
   return { label: labelOf(found), cluster: found.view.cluster }
+}
+
+/** A purge deletes the only copies of events: it takes the number that a dry run counted. @throws OptionsError, AdminRequestError */
+async function requireConfirmed({ options }: AdminServices, call: Call, body: OperationBody): Promise<void> {
+  const { outbox = '', eventType, aggregateType, olderThan = 0, confirm } = body
+  if (confirm === undefined)
+    throw new OptionsError('The body', [
+      { path: 'confirm', problem: 'is required by OUTBOX_PURGE: `plan.matched` of its dry run' },
+    ])
+  const diedUntil = options.runtime.clock.now() - olderThan
+  const matched = await options.outboxes[outbox]?.deadEvents.count(
+    { eventType, aggregateType, diedUntil },
+    call.operator,
+  )
+  if (BigInt(matched ?? 0) === confirm) return
+  throw new AdminRequestError(`The purge would delete ${matched} events, and the request confirms ${confirm}.`, {
+    reason: 'CONFIRM_MISMATCH',
+    hint: 'Look at the dry run again.',
+  })
 }
 
 /** The plan of another operator may be started only by an operator who could have created it. */

@@ -43,7 +43,15 @@ export const operationTypes: readonly OperationType[] = [
 ]
 
 /** Types that a request can create by itself; an edit names its letter in the path. */
-export const createdTypes = ['REPLAY', 'REPLAY_TO_TIER', 'RELEASE', 'PURGE', 'OUTBOX_REPLAY', 'OUTBOX_PURGE'] as const
+export const createdTypes = [
+  'REPLAY',
+  'REPLAY_TO_TIER',
+  'RELEASE',
+  'PURGE',
+  'OUTBOX_REPLAY',
+  'OUTBOX_PURGE',
+  'PROJECTION_REBUILD',
+] as const
 
 /** Which dead letters are meant, as a request says it. */
 export interface LetterFilterBody {
@@ -98,6 +106,7 @@ export const operationFields: {
   readonly type: Schema<(typeof createdTypes)[number]>
   readonly binding: Schema<string | undefined>
   readonly outbox: Schema<string | undefined>
+  readonly projection: Schema<string | undefined>
   readonly filter: Schema<LetterFilterBody | undefined>
   readonly ids: Schema<readonly LetterId[] | undefined>
   readonly target: Schema<'ORIGINAL' | 'BINDING' | undefined>
@@ -119,6 +128,7 @@ export const operationFields: {
   type: oneOf(createdTypes),
   binding: optional(about('Of operations on dead letters.', text({ max: 500 }))),
   outbox: optional(about('Of operations on outboxes.', text({ max: 200 }))),
+  projection: optional(about('Of PROJECTION_REBUILD.', text({ max: 200 }))),
   filter: optional(about('Of REPLAY, REPLAY_TO_TIER and RELEASE. {} selects all.', letterFilterSchema)),
   ids: optional(about('Single dead letters instead of a filter.', list(letterId, { min: 1, max: 1_000 }))),
   target: optional(about('Of REPLAY.', oneOf(['ORIGINAL', 'BINDING']))),

@@ -101,7 +101,8 @@ function requestView(type: OperationType, request: unknown, showsPayloads: boole
   }
 }
 
-function withoutTexts(filter: unknown): object {
+/** Returns a filter without what it looks for: a key, or a part of a message. */
+export function withoutTexts(filter: unknown): object {
   if (!isPlainObject(filter)) return {}
   return Object.fromEntries(
     Object.entries(filter).map(([name, value]) => {

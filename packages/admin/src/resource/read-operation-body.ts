@@ -22,6 +22,7 @@ export const permissionOf: Readonly<Record<CreatedType, AdminPermission>> = {
   PURGE: 'dlt:purge',
   OUTBOX_REPLAY: 'outbox:replay',
   OUTBOX_PURGE: 'outbox:purge',
+  PROJECTION_REBUILD: 'projections:rebuild',
 }
 
 /** Types that delete, or let keys continue without a record. */
@@ -41,6 +42,7 @@ const keysOf: Readonly<Record<CreatedType, readonly (keyof OperationBody)[]>> = 
   PURGE: ['binding', 'olderThan', 'includeOtherGroups'],
   OUTBOX_REPLAY: rows,
   OUTBOX_PURGE: [...rows, 'olderThan', 'confirm'],
+  PROJECTION_REBUILD: ['projection'],
 }
 
 const required: Readonly<Record<CreatedType, readonly (keyof OperationBody)[]>> = {
@@ -50,6 +52,7 @@ const required: Readonly<Record<CreatedType, readonly (keyof OperationBody)[]>> 
   PURGE: ['binding', 'olderThan'],
   OUTBOX_REPLAY: ['outbox'],
   OUTBOX_PURGE: ['outbox', 'olderThan'],
+  PROJECTION_REBUILD: ['projection'],
 }
 
 /** @throws OptionsError if a type has keys of another, or lacks one of its own */
@@ -75,7 +78,7 @@ function wrongBody(violations: ConstructorParameters<typeof OptionsError>[1]): O
 
 /** Where an operation acts, once the route found it. */
 export interface OperationSubject {
-  /** `{cluster}:{name}` of a binding, or the name of an outbox. */
+  /** `{cluster}:{name}` of a binding, or the name of an outbox or a projection. */
   readonly label: string
   readonly cluster: string | undefined
 }
@@ -92,6 +95,8 @@ export function operationRequest(body: OperationBody, subject: OperationSubject,
         olderThanMs: olderThan ?? 0,
         includeOtherGroups: body.includeOtherGroups ?? false,
       }
+    case 'PROJECTION_REBUILD':
+      return { type, projection: label }
     case 'OUTBOX_REPLAY':
     case 'OUTBOX_PURGE':
       return defined({

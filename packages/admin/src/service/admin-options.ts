@@ -1,5 +1,5 @@
 import type { Connector, ThresholdMonitor } from '@waybill/connector'
-import type { AuditLog, MetricsStore, Runtime } from '@waybill/core'
+import type { AuditLog, EventCatalog, MetricsStore, Runtime, Schemas } from '@waybill/core'
 import type { AuditReader, DeadLetterIndex, OperationStore } from '@waybill/core/internal'
 import { runtimeRule } from '@waybill/core/internal'
 import {
@@ -16,10 +16,11 @@ import {
   resolveOptions,
   text,
 } from '@waybill/core/option'
-import type { KafkaClient } from '@waybill/kafka'
+import type { KafkaClient, Topology } from '@waybill/kafka'
 import type { AdminAccess, AdminIdentity } from '../access/access.ts'
 import type { AdminRequest } from '../http/admin-request.ts'
 import type { AdminOutbox } from './admin-outbox.ts'
+import type { AdminProjection } from './admin-projection.ts'
 
 /** Parts of payloads that are never shown, whatever the permissions of the reader. */
 export interface PayloadPolicy {
@@ -39,6 +40,12 @@ export interface AdminOptions {
   readonly clusters?: Readonly<Record<string, KafkaClient>>
   /** Outboxes by name. @defaultValue none */
   readonly outboxes?: Readonly<Record<string, AdminOutbox>>
+  /** Projections by name. @defaultValue none */
+  readonly projections?: Readonly<Record<string, AdminProjection>>
+  /** The declared topics of each cluster: `defineTopology`. @defaultValue none: topics cannot be compared */
+  readonly topologies?: Readonly<Record<string, Topology>>
+  /** Catalogs of events by a name of your own. @defaultValue none */
+  readonly catalogs?: Readonly<Record<string, EventCatalog<Schemas>>>
   /** Metrics with a history, for rates and charts: the `metrics` of the connector's runtime. @defaultValue none */
   readonly metrics?: MetricsStore
   /** Compares figures with thresholds, for `/eventbus/health`. @defaultValue none */
@@ -72,6 +79,9 @@ export interface AdminOptions {
 export interface ResolvedAdminOptions extends Omit<AdminOptions, 'runtime' | 'payloads' | 'clusters' | 'outboxes'> {
   readonly clusters: Readonly<Record<string, KafkaClient>>
   readonly outboxes: Readonly<Record<string, AdminOutbox>>
+  readonly projections: Readonly<Record<string, AdminProjection>>
+  readonly topologies: Readonly<Record<string, Topology>>
+  readonly catalogs: Readonly<Record<string, EventCatalog<Schemas>>>
   readonly payloads: Required<PayloadPolicy>
   readonly editing: false | { readonly headers: 'CUSTOM' | 'SENSITIVE' }
   readonly requireReason: 'ALWAYS' | 'DESTRUCTIVE' | 'NEVER'
@@ -93,6 +103,23 @@ const rules = {
   outboxes: mapOf(
     instance<AdminOutbox>('{ database, store, deadEvents }', (value) => typeof value === 'object' && value !== null),
     { default: {}, because: 'a program may consume only' },
+  ),
+  projections: mapOf(
+    instance<AdminProjection>('{ projection, store }', (value) =>
+      hasMethods((value as AdminProjection)?.store, 'builds'),
+    ),
+    { default: {}, because: 'a program may have none' },
+  ),
+  topologies: mapOf(
+    instance<Topology>('a topology of defineTopology', (value) => Array.isArray((value as Topology)?.topics)),
+    { default: {}, because: 'topics may be declared elsewhere' },
+  ),
+  catalogs: mapOf(
+    instance<EventCatalog<Schemas>>(
+      'a catalog of defineEvents',
+      (value) => typeof value === 'object' && value !== null,
+    ),
+    { default: {}, because: 'a program may read records without a catalog' },
   ),
   metrics: optional(instance<MetricsStore>('a store of createMetricsStore', has('read', 'history'))),
   thresholds: optional(instance<ThresholdMonitor>('a monitor of createThresholdMonitor', has('report'))),

@@ -11,9 +11,35 @@ export interface DeadEventRow {
     readonly eventType: string
     readonly aggregateType: string
     readonly aggregateId: string | null
+    readonly tenantId?: string | null
+    readonly occurredAt?: number
+    readonly payloadJson?: string
+    readonly headers?: Readonly<Record<string, unknown>> | null
   } | null
   readonly lastError: string | null
+  readonly failureType?: string | null
   readonly diedAt: number | null
+}
+
+/** The row of an event, whatever its status. */
+export interface OutboxEventRow extends DeadEventRow {
+  readonly status: string
+  readonly createdAt: number
+  readonly availableAt: number
+}
+
+/** A failed event with later events of its key behind it. */
+export interface BlockingRow {
+  readonly seq: bigint
+  readonly eventId: string
+  readonly key: { readonly aggregateType: string; readonly aggregateId: string }
+  readonly status: string
+  readonly attempts: number
+  readonly lastError: string | null
+  readonly createdAt: number
+  readonly behind: number
+  /** Whether the count stopped at its bound. */
+  readonly more: boolean
 }
 
 /** The unsettled rows of an outbox. */
@@ -31,6 +57,8 @@ export interface DeadEventSelection {
   readonly eventIds?: readonly string[] | undefined
   readonly eventType?: string | undefined
   readonly aggregateType?: string | undefined
+  /** Epoch ms. */
+  readonly diedUntil?: number | undefined
 }
 
 /** The parts of an outbox that the API reads and operates: its database, its store, and `createDeadEvents` over both. */
@@ -39,7 +67,6 @@ export interface AdminOutbox {
   readonly store: {
     backlog(connection: SqlConnection, options: { readonly countUpTo: number }): Promise<OutboxRows>
     shardOwners(connection: SqlConnection): Promise<readonly { readonly owner: string; readonly shard: number }[]>
-    statusOf(connection: SqlConnection, eventIds: readonly string[]): Promise<ReadonlyMap<string, string>>
   }
   /** With `throwOnError: true`, so that an outage is not shown as an empty table. */
   readonly deadEvents: {
@@ -50,8 +77,13 @@ export interface AdminOutbox {
     replay(eventId: string, operator: OperatorIdentity): Promise<boolean>
     /** @returns how many were DEAD and are NEW now */
     replayAll(filter: { readonly eventIds: readonly string[] }, operator: OperatorIdentity): Promise<number>
+    purge(filter: { readonly eventIds: readonly string[] }, operator: OperatorIdentity): Promise<number>
+    find(eventId: string, operator: OperatorIdentity): Promise<OutboxEventRow | undefined>
+    blockers(query: { readonly limit: number }, operator: OperatorIdentity): Promise<readonly BlockingRow[]>
     count(filter: DeadEventSelection, operator: OperatorIdentity): Promise<number>
   }
-  /** `Outbox.keyed` and so on. @defaultValue not shown */
+  /** KEYED, LEASING and so on. @defaultValue not shown */
   readonly mode?: string
+  /** The prefix of its metrics, for rates. @defaultValue 'outbox' */
+  readonly metricPrefix?: string
 }

@@ -1,7 +1,9 @@
 import type { OperatorIdentity } from '@waybill/core'
 import { AuditedOperations } from '@waybill/core/internal'
 import { createOperations, type Operations } from '../operations/create-operations.ts'
+import { createRebuildKind } from '../operations/rebuild-kind.ts'
 import type { ResolvedAdminOptions } from './admin-options.ts'
+import { PayloadReads } from './payload-reads.ts'
 
 /** The parts that routes read and change. */
 export interface AdminServices {
@@ -10,6 +12,7 @@ export interface AdminServices {
   /** Changes and reads of payloads that the engine does not audit itself. */
   readonly audited: AuditedOperations<string>
   readonly operations: Operations
+  readonly payloadReads: PayloadReads
   /** When this process began to answer, epoch ms. */
   readonly startedAtMs: number
   close(): Promise<void>
@@ -32,15 +35,18 @@ export function createServices(options: ResolvedAdminOptions): AdminServices {
     outboxes,
     store: options.operations,
     instance: options.instance,
+    kinds: Object.keys(options.projections).length === 0 ? [] : [createRebuildKind(options.projections)],
     administration,
     runtime,
   })
   // Also without a request: operations of processes that disappeared wait for a runner.
   const started = operations.start().catch((err: unknown) => runtime.logger.error({ err }, 'Operations not started'))
+  const audited = new AuditedOperations<string>(runtime, 'INSTANCE', administration)
   return {
     options,
     connector,
-    audited: new AuditedOperations<string>(runtime, 'INSTANCE', administration),
+    audited,
+    payloadReads: new PayloadReads(audited, runtime),
     operations,
     startedAtMs: runtime.clock.now(),
     async close() {

@@ -24,6 +24,8 @@ export interface StreamSource {
   /** The word in `?topics=`. */
   readonly topic: string
   readonly permission: StreamPermission
+  /** Whether it is the newest part of a longer list: an item that is not in it any more is not gone. @defaultValue false */
+  readonly isWindow?: boolean
   read(): Promise<readonly StreamItem[]>
 }
 
@@ -128,10 +130,12 @@ export class StreamHub {
   /** Reads all sources and sends the items that changed. */
   async #look(alsoFor: readonly string[] = []): Promise<void> {
     for (const source of this.#wanted(alsoFor)) {
-      const { kind, topic, permission } = source
-      const items = await source.read()
+      const { kind, topic, permission, isWindow = false } = source
+      const items = await this.#read(source)
+      if (items === undefined) continue
       const present = new Set<string>()
-      for (const { key, subject, data } of items) {
+      // Oldest first in a window, so that readers see entries in their order.
+      for (const { key, subject, data } of isWindow ? items.toReversed() : items) {
         const name = `${kind} ${key}`
         present.add(name)
         const text = writeJson(data)
@@ -142,9 +146,20 @@ export class StreamHub {
       for (const name of this.#seen.keys()) {
         if (!name.startsWith(`${kind} `) || present.has(name)) continue
         this.#seen.delete(name)
+        if (isWindow) continue
         const key = name.slice(kind.length + 1)
         this.#send({ kind, topic, data: { key, gone: true }, isVisible: (mayRead) => mayRead(permission, key) })
       }
+    }
+  }
+
+  /** Returns undefined if the source fails: the others continue. */
+  async #read(source: StreamSource): Promise<readonly StreamItem[] | undefined> {
+    try {
+      return await source.read()
+    } catch (err) {
+      this.#runtime.logger.warn({ err, kind: source.kind }, 'Part of the admin stream not read, retrying')
+      return undefined
     }
   }
 
@@ -177,7 +192,7 @@ export class StreamHub {
     for (const source of this.#sources) {
       const { kind, topic, permission } = source
       if (!topics.includes(topic)) continue
-      const visible = (await source.read()).filter(({ subject }) => grants.allows(permission, subject))
+      const visible = ((await this.#read(source)) ?? []).filter(({ subject }) => grants.allows(permission, subject))
       parts[kind] = visible.map(({ key, data }) => ({ key, ...data }))
     }
     reader.push(eventText('snapshot', writeJson(parts), this.#nextId - 1n))

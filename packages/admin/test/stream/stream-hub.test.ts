@@ -1,7 +1,7 @@
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 import { Grants } from '../../src/access/access.ts'
-import { StreamHub, type StreamItem, type StreamRequest } from '../../src/stream/stream-hub.ts'
+import { StreamHub, type StreamItem, type StreamRequest, type StreamSource } from '../../src/stream/stream-hub.ts'
 
 interface Scene {
   readonly hub: StreamHub
@@ -10,16 +10,22 @@ interface Scene {
   readonly sleep: (ms: number) => Promise<void>
 }
 
-async function scene(program: (scene: Scene) => Promise<void>): Promise<void> {
+async function scene(
+  program: (scene: Scene) => Promise<void>,
+  more: Partial<StreamSource> & { readonly failing?: StreamSource } = {},
+): Promise<void> {
   const runtime = createVirtualRuntime(1)
   await runtime.run(async () => {
     const items: StreamItem[] = []
+    const { failing, ...own } = more
     const hub = new StreamHub(runtime, [
+      ...(failing === undefined ? [] : [failing]),
       {
         kind: 'binding',
         topic: 'bindings',
         permission: 'bindings:read',
         read: async () => items.map((item) => ({ ...item })),
+        ...own,
       },
     ])
     const open: Scene['open'] = async (given = {}) => {
@@ -60,6 +66,41 @@ describe('a stream', () => {
       await sleep(1_000)
       expect(await read(stream)).toContain('data: {"key":"shipping","gone":true}')
     }))
+
+  test('says nothing of an item that leaves the newest part of a longer list', () =>
+    scene(
+      async ({ items, open, sleep }) => {
+        items.push(binding('a', 'RUNNING'), binding('b', 'RUNNING'))
+        const stream = await open()
+        await read(stream)
+        items.shift()
+        items.push(binding('c', 'RUNNING'))
+        await sleep(1_000)
+        const text = await read(stream)
+        expect(text).toContain('data: {"key":"c","state":"RUNNING"}')
+        expect(text).not.toContain('gone')
+      },
+      { isWindow: true },
+    ))
+
+  test('continues with its other parts while one cannot be read', () =>
+    scene(
+      async ({ items, open, sleep }) => {
+        const stream = await open({ topics: ['bindings', 'operations'] })
+        expect(await read(stream)).toContain('data: {"operation":[],"binding":[]}')
+        items.push(binding('a', 'RUNNING'))
+        await sleep(1_000)
+        expect(await read(stream)).toContain('"key":"a"')
+      },
+      {
+        failing: {
+          kind: 'operation',
+          topic: 'operations',
+          permission: 'operations:read',
+          read: () => Promise.reject(new Error('the database is away')),
+        },
+      },
+    ))
 
   test('shows a reader only what its permissions allow', () =>
     scene(async ({ items, open, sleep }) => {

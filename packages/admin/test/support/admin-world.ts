@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer'
 import { type Connector, type ConnectorOptions, createConnector } from '@waybill/connector'
 import {
   type AuditEntry,
+  type AuditLog,
   createMemoryLogger,
   createMetricsStore,
   type MemoryLogger,
@@ -10,6 +11,7 @@ import {
   type Runtime,
   systemRuntime,
 } from '@waybill/core'
+import { type AuditReader, createMemoryAuditLog } from '@waybill/core/internal'
 import { createKafkaClient, type KafkaClient } from '@waybill/kafka'
 import { createSimCluster, createVirtualRuntime, type SimCluster, type VirtualRuntime } from '@waybill/sim'
 import { eventually } from '@waybill/testkit'
@@ -86,7 +88,14 @@ export async function adminWorld(options: WorldOptions, program: (world: AdminWo
       { topic: 'mails', partitions: 1, replication: 1 },
     ])
     const audit: AuditEntry[] = []
-    const auditLog = { write: (entry: AuditEntry): void => void audit.push(entry) }
+    const kept = createMemoryAuditLog()
+    const auditLog: AuditLog & Partial<AuditReader> = {
+      write(entry: AuditEntry) {
+        audit.push(entry)
+        return kept.write(entry)
+      },
+      query: (query, page) => kept.query(query, page),
+    }
     const isHandled = options.isHandled ?? (() => false)
     const connector = createConnector({
       clusters: { default: client },
