@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { encodeCommitMetadata } from '../../src/ledger/commit-metadata.ts'
 import { Ledger, ledgerStateAt } from '../../src/ledger/ledger.ts'
-import { auditRow } from '../../src/losses/audit-report.ts'
+import { auditRow, readAudit } from '../../src/losses/audit-report.ts'
+import { connectorWorld } from '../support/connector-world.ts'
 
 const place = { binding: 'orders', topic: 'orders.events', groupId: 'orders' }
 
@@ -54,6 +55,17 @@ describe('a row of the audit', () => {
     expect(auditRow(place, 2, settledUpTo(105n), 108n).missing).toBe(3n)
   })
 
+  test('tells the waiting records that succeeded from those that died', () => {
+    const counts = { ...ledgerStateAt(0n).counts, ok: 2n, dead: 1n }
+    const waiting = { ...ledgerStateAt(0n), position: 3n, counts, replaysFinished: 0n, waitingNow: 4n }
+    const metadata = encodeCommitMetadata(ledgerStateAt(0n), waiting)
+    expect(auditRow(place, 2, { committed: 0n, metadata }, 0n)).toMatchObject({
+      waiting: 4n,
+      waitedOk: 2n,
+      waitedDead: 1n,
+    })
+  })
+
   test('names the equation of waiting records that does not hold', () => {
     const source = { ...ledgerStateAt(0n) }
     const waiting = { ...ledgerStateAt(0n), replaysFinished: 0n, waitingNow: 2n }
@@ -63,4 +75,18 @@ describe('a row of the audit', () => {
       problem: '2 outcomes belong to no record that was due (ORIGINALS)',
     })
   })
+})
+
+describe('the audit of a topic that does not exist', () => {
+  test('is empty for a group that never committed there, and fails for one that did', () =>
+    connectorWorld(async ({ sim, client }) => {
+      sim.createTopic('orders.events')
+      await client.admin.alterGroupOffsets('orders', [{ topic: 'orders.events', partition: 0, offset: 0n, metadata: '' }])
+      // A broker that does not know the topic, beside a coordinator that still has its offsets.
+      const { groupOffsets, listOffsets } = client.admin
+      const describeTopics = () => client.admin.describeTopics(['gone'])
+      const admin = { describeTopics, groupOffsets, listOffsets }
+      expect(await readAudit({ ...place, groupId: 'billing' }, admin)).toEqual([])
+      await expect(readAudit(place, admin)).rejects.toThrow(/gone/)
+    }))
 })

@@ -1,6 +1,10 @@
-import { onEngineEvent } from '@waybill/core'
+import { onEngineEvent, runtimeWith } from '@waybill/core'
 import { PartialFailureError } from '@waybill/kafka'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { encodeCommitMetadata } from '../../src/ledger/commit-metadata.ts'
+import { ledgerStateAt } from '../../src/ledger/ledger.ts'
+import { auditRow } from '../../src/losses/audit-report.ts'
+import { LossReport } from '../../src/losses/loss-report.ts'
 import { collecting, connectorWorld } from '../support/connector-world.ts'
 
 const plain = { topic: 'orders', groupId: 'shipping' }
@@ -52,6 +56,37 @@ describe('records that vanished', () => {
       expect(await bus.audit()).toMatchObject([{ topic: 'orders', partition: 0, committed: 1n, missing: 2n }])
       expect(bus.health().status).toBe('DOWN')
     }))
+})
+
+describe('an acknowledged finding of an audit', () => {
+  const place = { binding: 'orders', topic: 'orders.events', groupId: 'orders' }
+  const wrong = auditRow(place, 0, { committed: 7n, metadata: null }, 0n)
+  const right = auditRow(place, 0, { committed: 7n, metadata: encodeCommitMetadata(ledgerStateAt(7n)) }, 0n)
+
+  const acknowledged = (): LossReport => {
+    const report = new LossReport(runtimeWith({}))
+    report.audited(wrong)
+    expect(report.acknowledge('orders')).toHaveLength(1)
+    report.audited(wrong)
+    expect(report.ledger.list()).toEqual([])
+    return report
+  }
+
+  test('is reported again once the commit was right in between', () => {
+    const report = acknowledged()
+    report.audited(right)
+    report.audited(wrong)
+    expect(report.ledger.list()).toHaveLength(1)
+  })
+
+  test('is reported to a new binding of the name', () => {
+    const report = new LossReport(runtimeWith({}))
+    report.audited(wrong)
+    report.forget('orders')
+    expect(report.ledger.list()).toEqual([])
+    report.audited(wrong)
+    expect(report.ledger.list()).toHaveLength(1)
+  })
 })
 
 describe('the audit', () => {

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Binding } from '../../src/api/binding.ts'
 import type { Connector } from '../../src/api/connector.ts'
+import { encodeCommitMetadata } from '../../src/ledger/commit-metadata.ts'
+import { ledgerStateAt } from '../../src/ledger/ledger.ts'
+import { findStranded } from '../../src/losses/stranded-tiers.ts'
+import { resolveBinding } from '../../src/options/binding-options.ts'
 import { type ConnectorWorld, connectorWorld } from '../support/connector-world.ts'
 
 const tier0 = { maxAttempts: 1 }
@@ -104,3 +108,56 @@ test('a failed check of former tiers does not block a start', () =>
       expect.stringMatching(/^Former tiers not checked/),
     )
   }))
+
+describe('the search for records in former tiers', () => {
+  const binding = resolveBinding('shipping', bindingOf({ retry: { tier0, tiers: [] } }))
+
+  /** Runs a program with five records in a tier that the binding does not read. */
+  const withTier = (program: (world: ConnectorWorld) => Promise<void>): Promise<void> =>
+    connectorWorld(async (world) => {
+      world.sim.createTopic('orders')
+      world.sim.createTopic('orders.retry-1')
+      await world.write('orders.retry-1', ['a', 'b', 'c', 'd', 'e'])
+      await program(world)
+    })
+
+  const commitTier = ({ client }: ConnectorWorld, offset: bigint) =>
+    client.admin.alterGroupOffsets('shipping-retry-1', [
+      { topic: 'orders.retry-1', partition: 0, offset, metadata: '' },
+    ])
+
+  test('counts no records that were deleted before they were read', () =>
+    withTier(async (world) => {
+      await commitTier(world, 1n)
+      world.sim.deleteRecords('orders.retry-1', 0, 3n)
+      expect(await findStranded(binding, world.client.admin)).toMatchObject([{ topic: 'orders.retry-1', records: 2n }])
+    }))
+
+  test('finds none while it is not known whether the group of the tier has members', () =>
+    withTier(async (world) => {
+      await commitTier(world, 1n)
+      const { admin } = world.client
+      expect(await findStranded(binding, admin)).toMatchObject([{ records: 4n }])
+      const describeGroups: typeof admin.describeGroups = async (groups, options) =>
+        (await admin.describeGroups(groups, options)).map((group) =>
+          group.outcome === 'DONE' ? { ...group, members: null } : group,
+        )
+      const { listTopics, describeTopics, groupOffsets, listOffsets } = admin
+      const unsure = { listTopics, describeTopics, groupOffsets, listOffsets, describeGroups }
+      expect(await findStranded(binding, unsure)).toEqual([])
+    }))
+
+  test.each([
+    ['more records and replays were sent to retry than have an outcome', 1n, 1],
+    ['all that were sent to retry have an outcome', 0n, 0],
+  ])('without a commit of the tier, believes the source that %s', (_, replaysFinished, found) =>
+    withTier(async ({ client }) => {
+      const source = ledgerStateAt(0n)
+      const retried = { ...source, position: 1n, counts: { ...source.counts, retried: 1n } }
+      const waited = { ...source, position: 1n, counts: { ...source.counts, ok: 1n } }
+      const metadata = encodeCommitMetadata(retried, { ...waited, replaysFinished, waitingNow: 0n })
+      await client.admin.alterGroupOffsets('shipping', [{ topic: 'orders', partition: 0, offset: 1n, metadata }])
+      expect(await findStranded(binding, client.admin)).toHaveLength(found)
+    }),
+  )
+})
