@@ -61,6 +61,17 @@ describe('the timestamp of the lowest unsettled record', () => {
     }
   })
 
+  test('is that of the new log after a cut, also where the old one reached further', () => {
+    const times = new RecordTimes()
+    times.fetched(recordsOf([10, 1_000], [11, 1_001]))
+    times.clear()
+    expect(times.at(10n)).toBeUndefined()
+    times.fetched(recordsOf([12, 1_002]))
+    times.clear()
+    times.fetched(recordsOf([5, 2_000], [6, 2_001]))
+    expect(times.at(5n)).toBe(2_000)
+  })
+
   test('takes bounded memory in a partition whose timestamps are never read', () => {
     const times = new RecordTimes()
     for (let offset = 0; offset < 100_000; offset++) times.fetched(recordsOf([offset, offset]))
