@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { createKafkaClient, type KafkaClient, PartialFailureError } from '@waybill/kafka'
+import { createKafkaClient, type KafkaClient, KafkaError, PartialFailureError } from '@waybill/kafka'
 import { expect, test } from 'vitest'
 import type { Binding } from '../../src/api/binding.ts'
 import type { Connector } from '../../src/api/connector.ts'
@@ -28,6 +28,8 @@ interface Desk {
   readonly open: string[]
   /** The ids of all producers. */
   readonly made: string[]
+  /** The id that no producer can take. */
+  refused: string | undefined
   /** Called after the positions were read. */
   afterRead: () => Promise<void>
   /** Called after the group was described. */
@@ -47,7 +49,9 @@ async function deskOf({ sim, runtime, write, eventually }: ConnectorWorld): Prom
       desk.made.push(id)
       desk.open.push(id)
       const close = producer.close.bind(producer)
+      const begin = producer.begin.bind(producer)
       return Object.assign(producer, {
+        begin: () => (id === desk.refused ? Promise.reject(new KafkaError('Refused.', 'FATAL')) : begin()),
         close: async () => {
           await close()
           desk.open.splice(desk.open.indexOf(id), 1)
@@ -74,7 +78,7 @@ async function deskOf({ sim, runtime, write, eventually }: ConnectorWorld): Prom
     administration: openAdministration,
     runtime,
   })
-  const desk: Desk = { bus, troubled, open: [], made: [], afterRead: nothing, afterQuestion: nothing }
+  const desk: Desk = { bus, troubled, open: [], made: [], refused: undefined, afterRead: nothing, afterQuestion: nothing }
   await bus.start()
   for (const partition of [0, 1]) await write('orders', ['a', 'b'], partition)
   await eventually(async () => expect(await positions(bus)).toEqual([2n, 2n]))
@@ -196,6 +200,16 @@ test('a position that cannot be planned leaves all partitions unchanged, and clo
     await bus.stop()
   }))
 
+test('an id that cannot be taken leaves all partitions unchanged, and closes the producers of the others', () =>
+  connectorWorld(async (world) => {
+    const desk = await deskOf(world)
+    desk.refused = idOf(1)
+    await expect(desk.bus.admin.seek('orders', { to: 'EARLIEST' }, alice)).rejects.toThrow('Refused.')
+    expect(await positions(desk.bus)).toEqual([2n, 2n])
+    expect([desk.made.length, desk.open]).toEqual([2, []])
+    await desk.bus.stop()
+  }))
+
 for (const trouble of ['ANSWER_LOST', 'NEVER_SENT'] as const)
   test(`a commit with an unknown outcome (${trouble}) is resolved, and moves once`, () =>
     connectorWorld(async (world) => {
@@ -211,6 +225,22 @@ for (const trouble of ['ANSWER_LOST', 'NEVER_SENT'] as const)
       expect(open).toEqual([])
       await bus.stop()
     }))
+
+test('a commit that proves not to have happened is forgotten: a later refusal says that nothing moved', () =>
+  connectorWorld(async (world) => {
+    const { bus, troubled, open } = await deskOf(world)
+    troubled.begin('EndTxn', 'NEVER_SENT')
+    const seeking = bus.admin.seek('orders', { to: { offset: 1n }, partitions: [0] }, alice)
+    const refused = expect(seeking).rejects.toThrow(PositionRefusedError)
+    await world.eventually(() => expect(troubled.hits()).toBeGreaterThan(0))
+    world.sim.deleteRecords('orders', 0, 2n)
+    await world.sleep(2_100)
+    troubled.end()
+    await refused
+    expect(await positions(bus)).toEqual([2n, 2n])
+    expect(open).toEqual([])
+    await bus.stop()
+  }))
 
 test('the move is reported as unknown when no commit is answered', () =>
   connectorWorld(async (world) => {

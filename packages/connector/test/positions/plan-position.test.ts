@@ -54,6 +54,10 @@ test('nothing is planned when the partition is already at its target', () => {
   expect(planPosition(at, seek(10n))).toBeUndefined()
 })
 
+test('an offset is skipped as far ahead as a commit can hold', () => {
+  expect(planPosition(at, skip(18n))).toMatchObject({ skipped: 1n, state: { position: 10n } })
+})
+
 test('counting restarts at the target when the commit cannot be read', () => {
   const plan = planPosition({ ...at, ledgers: { problem: 'the commit has no metadata' } }, seek(4n))
   expect(plan).toMatchObject({ state: ledgerStateAt(4n), isRestarted: true, skipped: 0n })

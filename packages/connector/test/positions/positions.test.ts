@@ -81,6 +81,7 @@ describe('seeking', () => {
       expect(positions).toMatchObject([{ partition: 0, from: 5n, to: 3n }])
       const end = await bus.admin.seek('orders', { to: { timestampMs: later + 60_000 }, partitions: [0] }, alice)
       expect(end.positions).toMatchObject([{ partition: 0, from: 3n, to: 5n, skipped: 2n }])
+      expect(await auditOf(bus)).toMatchObject({ moved: { times: 2, from: 3n, to: 5n } })
     }))
 
   test('a binding that was never started sets its start offset', () =>

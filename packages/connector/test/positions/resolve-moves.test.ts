@@ -1,3 +1,4 @@
+import { ArgumentError } from '@waybill/core'
 import type { Admin } from '@waybill/kafka'
 import { expect, test } from 'vitest'
 import { resolveMoves } from '../../src/positions/resolve-moves.ts'
@@ -22,3 +23,14 @@ test('a time after the last record resolves to the end of the log, and a record 
     const moves = await resolveMoves({ ...admin, listOffsets }, 'orders', [partition], command, 100)
     expect(moves).toEqual([{ partition: 0, move: { type: 'SEEK', to: 1n } }])
   }))
+
+test.each([
+  ['no partition', []],
+  ['a partition that does not exist', [0, 7]],
+  ['a partition twice', [0, 0]],
+])('a seek of %s is refused', (_, partitions) =>
+  connectorWorld(async ({ client }) => {
+    const command = { type: 'SEEK', seek: { to: 'EARLIEST', partitions, tier: 0 } } as const
+    await expect(resolveMoves(client.admin, 'orders', [partition], command, 100)).rejects.toThrow(ArgumentError)
+  }),
+)

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { replayHeader } from '@waybill/core'
-import { originalHeader, retryHeader } from '@waybill/core/internal'
+import { attemptTraceHeader, originalHeader, retryHeader } from '@waybill/core/internal'
 import type { KafkaRecord } from '@waybill/kafka'
 import { CorruptBatchError, encodeBatch, readBatches } from '@waybill/kafka/wire'
 import fc from 'fast-check'
@@ -58,6 +58,24 @@ describe('the trail of a record', () => {
     const record = fetched(textRecord('orders', wayOfATier), place)
     expect(readTrail(record, 'SOURCE', 'billing')).toEqual({ ...plain, replayCount: 1 })
     expect(readTrail(record, 'SOURCE', 'shipping')).toEqual({ ...plain, isForeign: true })
+  })
+
+  test('has the span of the last delivery only where the own group wrote it', () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const headers = [...wayOfATier, [attemptTraceHeader.traceparent, traceparent] as const]
+    const record = fetched(textRecord('orders', headers), place)
+    expect(readTrail(record, 'SOURCE', 'billing').attemptTraceparent).toBe(traceparent)
+    expect(readTrail(record, 'SOURCE', 'shipping').attemptTraceparent).toBeUndefined()
+  })
+
+  test.each([
+    ['op_01KD0ZW3V8Q4N6T2X5YB7C9D1E', true],
+    ['op_01KD0ZW3V8Q4N6T2X5YB7C9D1E2', false],
+    ['anything at all', false],
+    ['', false],
+  ])('believes the operation %j: %s', (operation, isBelieved) => {
+    const record = fetched(textRecord('orders', [...wayOfATier, [replayHeader.operation, operation]]), place)
+    expect(readTrail(record, 'SOURCE', 'billing').replayOperation).toBe(isBelieved ? operation : undefined)
   })
 
   test('is foreign on a tier that another group wrote to, and not without a group', () => {
