@@ -81,11 +81,11 @@ describe('the audit of a topic that does not exist', () => {
   test('is empty for a group that never committed there, and fails for one that did', () =>
     connectorWorld(async ({ sim, client }) => {
       sim.createTopic('orders.events')
-      await client.admin.alterGroupOffsets('orders', [{ topic: 'orders.events', partition: 0, offset: 0n, metadata: '' }])
+      await client.admin.alterGroupOffsets('orders', [
+        { topic: 'orders.events', partition: 0, offset: 0n, metadata: '' },
+      ])
       // A broker that does not know the topic, beside a coordinator that still has its offsets.
-      const { groupOffsets, listOffsets } = client.admin
-      const describeTopics = () => client.admin.describeTopics(['gone'])
-      const admin = { describeTopics, groupOffsets, listOffsets }
+      const admin = { ...client.admin, describeTopics: () => client.admin.describeTopics(['gone']) }
       expect(await readAudit({ ...place, groupId: 'billing' }, admin)).toEqual([])
       await expect(readAudit(place, admin)).rejects.toThrow(/gone/)
     }))

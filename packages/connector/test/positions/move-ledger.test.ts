@@ -36,6 +36,12 @@ describe('a move backward', () => {
     const { state, skipped, repeated } = moveTo(stateWith([10, 11, 13], 14), 11n)
     expect({ state, skipped, repeated }).toEqual({ state: ledgerStateAt(11n), skipped: 0n, repeated: 2n })
   })
+
+  test('of a reset counts the settled offsets from its target on, which may be above the position', () => {
+    const state = stateWith([10, 12, 14], 16)
+    expect([11n, 12n, 13n, 15n].map((to) => restartAt(state, to).repeated)).toEqual([2n, 2n, 1n, 0n])
+    expect(restartAt(undefined, 12n)).toMatchObject({ repeated: 0n, isRestarted: true })
+  })
 })
 
 describe('skipping single records', () => {

@@ -48,6 +48,12 @@ describe('what is written of an error', () => {
     expect(exceptionStackOf(error)).toMatch(/^Error: m+\n {4}at handle \(orders\.ts:7:1\)$/)
   })
 
+  test('has a message that reads like a pattern of replacement as it is', () => {
+    const error = new Error('line one\ncosts $& or $1 or $`')
+    error.stack = `Error: ${error.message}\n    at handle (orders.ts:7:1)`
+    expect(exceptionStackOf(error)).toBe('Error: line one costs $& or $1 or $`\n    at handle (orders.ts:7:1)')
+  })
+
   test('has the frames of an error without a message', () => {
     expect(exceptionStackOf(Object.assign(new Error(''), { stack: 'Error\n    at handle (orders.ts:7:1)' }))).toBe(
       'Error\n    at handle (orders.ts:7:1)',

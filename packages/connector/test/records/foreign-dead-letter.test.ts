@@ -178,6 +178,19 @@ describe('S2-052 an envelope without headers', () => {
       consumerGroup: undefined,
     })
   })
+
+  test.each([
+    [2 ** 53 - 1, 9_007_199_254_740_991n],
+    [2 ** 53, -1n],
+    ['9007199254740993', 9_007_199_254_740_993n],
+    ['-1', -1n],
+  ])(
+    'whose offset is %j has the offset %i: a number that parsers round may name another record',
+    (offset, expected) => {
+      const metadata = { ...envelope.dlq_metadata, original_offset: offset }
+      expect(readDeadLetter(bare({ ...envelope, dlq_metadata: metadata })).record.originalOffset).toBe(expected)
+    },
+  )
 })
 
 describe('a damaged dead letter', () => {

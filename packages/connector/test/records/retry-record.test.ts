@@ -89,6 +89,20 @@ describe('a retry record', () => {
     expect(Object.keys(headers)).not.toContain('x-eventbus-unheard-of')
   })
 
+  test('refers to the span of the delivery that failed last', () => {
+    const [before, now] = ['b7ad6b7169203331', '00f067aa0ba902b7'].map(
+      (span) => `00-4bf92f3577b34da6a3ce929d0e0e4736-${span}-01`,
+    ) as [string, string]
+    const carried = [
+      ['x-eventbus-attempt-traceparent', before],
+      ['x-eventbus-consumer-group', 'billing'],
+    ] as const
+    const record = fetched(textRecord('orders.retry-1', carried), source)
+    const spanOf = (failure: { traceparent?: string }) =>
+      headerMap(retryRecord(hopOf(record, 'TIER', failure), tier1))['x-eventbus-attempt-traceparent']
+    expect([spanOf({ traceparent: now }), spanOf({})]).toEqual([now, before])
+  })
+
   test('of a record that only waits for its turn tells of no failure', () => {
     const hop = { ...hopOf(fetched(textRecord('orders'), source), 'SOURCE'), failure: undefined }
     const names = headerTexts(retryRecord(hop, tier1)).map(([name]) => name)
