@@ -15,3 +15,15 @@ test('a dead letter at maxReplays is not replayed, and may be released', () => {
   expect(objectionTo(used, plan)).toBe('MAX_REPLAYS')
   expect(objectionTo(used, { ...plan, route: { kind: 'RELEASE', topic: 'orders.waiting' } })).toBeUndefined()
 })
+
+test('a dead letter that stands for a batch has no content to replay', () => {
+  const binding = {
+    name: 'shipping',
+    topic: 'orders',
+    groupId: 'shipping',
+    tiers: [],
+  } as unknown as ReplayPlan['binding']
+  const plan: ReplayPlan = { binding, route: { kind: 'ORIGINAL' }, maxReplays: 3, partitionsOf: () => 1 }
+  const batch = readDeadLetter(fetched(textRecord('orders.DLT', [['x-eventbus-dlt-batch-last-offset', '9']])))
+  expect(objectionTo(batch, plan)).toBe('OVERSIZED_BATCH')
+})
