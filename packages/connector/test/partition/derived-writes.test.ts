@@ -60,3 +60,12 @@ test('I3 a partition that is owned elsewhere is neither paused nor resumed', () 
   watch.recovered()
   expect([pauses.isPaused, resumed.mock.calls.length]).toEqual([false, 0])
 })
+
+test('I3 a write that recovers after the end of its assignment resumes nothing', () => {
+  const { writes, pauses, resumed, scope } = scene()
+  const watch = writes.watch()
+  watch.troubled(new Error('no leader'))
+  scope.end()
+  watch.recovered()
+  expect([pauses.reasons, resumed.mock.calls.length]).toEqual([['DEAD_LETTER_FAILURE'], 0])
+})
