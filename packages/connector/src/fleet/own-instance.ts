@@ -69,6 +69,8 @@ interface Absence {
   /** The incarnation that moves the positions. */
   readonly by: string | undefined
   readonly lease: Disposable
+  /** Resolves when it has left, or could not: a return before that would be too early. */
+  leaving: Promise<InstanceAnswer> | undefined
 }
 
 /** See the file's comment. */
@@ -197,8 +199,10 @@ export class OwnInstance {
     if (this.#aways.has(key))
       return this.#failed(target, new StateError('Positions of this binding are being moved by another command.'))
     const lease = this.#deps.runtime.timers.schedule(forMs, () => this.#returnAlone(id, target, key))
-    this.#aways.set(key, { id, target, by, lease })
-    const answer = await this.instance.away(target)
+    const absence: Absence = { id, target, by, lease, leaving: undefined }
+    this.#aways.set(key, absence)
+    absence.leaving = this.instance.away(target)
+    const answer = await absence.leaving
     if (answer.outcome !== 'APPLIED') this.#release(id, key)
     return answer
   }
@@ -209,16 +213,18 @@ export class OwnInstance {
   }
 
   async #comeBack(id: string, target: ControlTarget, key: string): Promise<InstanceAnswer> {
-    if (!this.#release(id, key))
-      return { instance: this.instance.name, outcome: 'APPLIED', state: this.#stateOf(target) }
+    const absence = this.#release(id, key)
+    if (absence === undefined) return { instance: this.instance.name, outcome: 'APPLIED', state: this.#stateOf(target) }
+    await absence.leaving
     return this.instance.back(target)
   }
 
-  #release(id: string, key: string): boolean {
-    const away = this.#aways.get(key)
-    if (away?.id !== id) return false
-    away.lease[Symbol.dispose]()
-    return this.#aways.delete(key)
+  #release(id: string, key: string): Absence | undefined {
+    const absence = this.#aways.get(key)
+    if (absence?.id !== id) return undefined
+    absence.lease[Symbol.dispose]()
+    this.#aways.delete(key)
+    return absence
   }
 
   async #obey(key: string, belief: Belief, state: DesiredState): Promise<void> {
