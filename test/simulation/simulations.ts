@@ -9,6 +9,7 @@ import type { Simulation } from './simulation.ts'
 export const simulationModules: Readonly<Record<string, string>> = {
   client: import.meta.resolve('./client/client-simulation.ts'),
   connector: import.meta.resolve('./connector/connector-simulation.ts'),
+  control: import.meta.resolve('./control/control-simulation.ts'),
   operation: import.meta.resolve('./operation/operation-simulation.ts'),
   outbox: import.meta.resolve('./outbox/outbox-simulation.ts'),
   projection: import.meta.resolve('./projection/projection-simulation.ts'),
