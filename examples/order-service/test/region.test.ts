@@ -1,7 +1,10 @@
+import { createMemoryMetrics, noopLogger } from '@waybill/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compareHybridTimes, HybridClock } from '../src/region/hybrid-clock.ts'
-import { afterRound, initialRegion, type RegionState } from '../src/region/region-state.ts'
+import { RegionFailover } from '../src/region/region-failover.ts'
+import { MemoryRegionLease } from '../src/region/region-lease.ts'
+import { afterRound, defaultThresholds, initialRegion, type RegionState } from '../src/region/region-state.ts'
 import { applies, type UpdateStamp } from '../src/region/update-order.ts'
 
 const stamps = fc.record({
@@ -128,3 +131,75 @@ describe('S4-045 the mode of a region', () => {
     )
   })
 })
+
+/** Two regions that share a lease and a clock. Their checks answer as the test says. */
+function regions() {
+  const clock = { now: 0 }
+  const memory = new MemoryRegionLease(() => clock.now)
+  const health = { one: true, two: true }
+  const reach = { one: true, two: true }
+  const open = (name: 'one' | 'two') =>
+    new RegionFailover({
+      region: name,
+      checks: { database: () => (health[name] ? Promise.resolve() : Promise.reject(new Error('down'))) },
+      isEnabled: true,
+      lease: {
+        hold: (region, ttlMs) => (reach[name] ? memory.hold(region, ttlMs) : Promise.reject(new Error('unreachable'))),
+        release: (region) => (reach[name] ? memory.release(region) : Promise.reject(new Error('unreachable'))),
+      },
+      leaseMs: 15_000,
+      thresholds: defaultThresholds,
+      intervalMs: 5_000,
+      checkTimeoutMs: 2_000,
+      slowCheckMs: 150,
+      now: () => clock.now,
+      logger: noopLogger,
+      metrics: createMemoryMetrics(),
+    })
+  return { clock, health, reach, one: open('one'), two: open('two') }
+}
+
+describe('I19 two regions', () => {
+  test('S4-046 the other takes over when one has failed, and not before', async () => {
+    const { clock, health, one, two } = regions()
+    await one.checkNow()
+    await two.checkNow()
+    expect([one.mode, two.mode]).toEqual(['ACTIVE', 'PASSIVE'])
+    health.one = false
+    for (let round = 0; round < 3; round++) {
+      clock.now += 5_000
+      await one.checkNow()
+    }
+    expect(one.mode).toBe('PASSIVE')
+    await two.checkNow()
+    expect([one.allowsWrites(), two.allowsWrites()]).toEqual([false, true])
+  })
+
+  test('are never active both, under any sequence of results, waits and lost leases', async () => {
+    const step = fc.record({
+      who: fc.constantFrom('one', 'two'),
+      isUp: fc.boolean(),
+      canReach: fc.boolean(),
+      waitMs: fc.constantFrom(0, 100, 5_000, 14_999, 15_000, 40_000),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(step as fc.Arbitrary<Step>, { maxLength: 40 }), async (steps) => {
+        const world = regions()
+        for (const { who, isUp, canReach, waitMs } of steps) {
+          world.health[who] = isUp
+          world.reach[who] = canReach
+          world.clock.now += waitMs
+          await world[who].checkNow()
+          expect(world.one.allowsWrites() && world.two.allowsWrites()).toBe(false)
+        }
+      }),
+    )
+  })
+})
+
+interface Step {
+  readonly who: 'one' | 'two'
+  readonly isUp: boolean
+  readonly canReach: boolean
+  readonly waitMs: number
+}

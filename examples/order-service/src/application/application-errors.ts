@@ -48,3 +48,11 @@ export class WritesRejectedError extends Error {
     this.retryAfterMs = retryAfterMs
   }
 }
+
+/** The database does not answer, or ended the transaction. Nothing was changed. */
+export class StoreUnavailableError extends Error {
+  constructor(cause: unknown) {
+    super('The database does not answer. Nothing was changed.', { cause })
+    this.name = 'StoreUnavailableError'
+  }
+}

@@ -35,6 +35,7 @@ import { createOrderReader } from '../infrastructure/sql/order-reader.ts'
 import { createTables, processedEventsTable } from '../infrastructure/sql/order-tables.ts'
 import { createOrderTransactions } from '../infrastructure/sql/order-transactions.ts'
 import { recordUpdate } from '../infrastructure/sql/region-view.ts'
+import { createRegionLease } from '../infrastructure/sql/sql-region-lease.ts'
 import { createHttpServer } from '../interfaces/http/http-server.ts'
 import { createTokenAuthenticator } from '../interfaces/http/token-authenticator.ts'
 import { createWriteGate } from '../load/write-gate.ts'
@@ -78,6 +79,8 @@ export async function createOrderApp<Tx>(
     region,
     checks: checksOf(orders, kafka, redis),
     isEnabled: settings.failover === 'ON',
+    lease: createRegionLease(orders),
+    leaseMs: 15_000,
     thresholds: defaultThresholds,
     intervalMs: 5_000,
     checkTimeoutMs: 2_000,

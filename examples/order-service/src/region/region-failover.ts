@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger, Metrics } from '@waybill/core'
+import type { RegionLease } from './region-lease.ts'
 import { afterRound, initialRegion, type RegionMode, type RegionState, type RegionThresholds } from './region-state.ts'
 
 /** Asks a dependency whether it answers. Rejects if it does not. */
@@ -11,6 +12,9 @@ export interface FailoverOptions {
   readonly checks: Readonly<Record<string, DependencyCheck>>
   /** False: the region always takes writes. */
   readonly isEnabled: boolean
+  /** Of several regions the one that holds it is active. Null: there is one region. */
+  readonly lease: RegionLease | null
+  readonly leaseMs: number
   readonly thresholds: RegionThresholds
   readonly intervalMs: number
   readonly checkTimeoutMs: number
@@ -26,22 +30,25 @@ export class RegionFailover {
   readonly #options: FailoverOptions
   readonly #stopped = new AbortController()
   #state: RegionState = initialRegion
+  #told: RegionMode = 'ACTIVE'
+  /** Until when this region surely holds the lease. */
+  #heldUntil = 0
   #running: Promise<void> = Promise.resolve()
 
   constructor(options: FailoverOptions) {
     this.#options = options
   }
 
+  /** ACTIVE: healthy, and where there are several regions, the one that holds the lease. */
   get mode(): RegionMode {
-    return this.#state.mode
-  }
-
-  get state(): RegionState {
-    return this.#state
+    const { isEnabled, lease, now } = this.#options
+    if (!isEnabled) return 'ACTIVE'
+    if (this.#state.mode === 'PASSIVE') return 'PASSIVE'
+    return lease === null || now() < this.#heldUntil ? 'ACTIVE' : 'PASSIVE'
   }
 
   allowsWrites(): boolean {
-    return !this.#options.isEnabled || this.#state.mode === 'ACTIVE'
+    return this.mode === 'ACTIVE'
   }
 
   /** Begins to check. The first round is awaited: a region that starts without its dependencies says so at once. */
@@ -54,6 +61,7 @@ export class RegionFailover {
   async stop(): Promise<void> {
     this.#stopped.abort()
     await this.#running
+    await this.#giveUp()
   }
 
   /** Checks all dependencies once. Never rejects. */
@@ -61,14 +69,37 @@ export class RegionFailover {
     const { checks, thresholds, region, logger, metrics } = this.#options
     const names = Object.keys(checks)
     const results = await Promise.all(names.map(async (name) => [name, await this.#isHealthy(name)] as const))
-    const before = this.#state.mode
+    const before = this.#told
     this.#state = afterRound(this.#state, Object.fromEntries(results), thresholds)
+    if (this.#state.mode === 'ACTIVE') await this.#hold()
+    else await this.#giveUp()
+    this.#told = this.mode
     if (this.#state.unhealthyStreak > 0) metrics.counter('region.health.unhealthy.count', { region }, 1)
-    if (this.#state.mode !== before) {
-      metrics.counter('failover.events.count', { region, to: this.#state.mode }, 1)
-      logger.warn({ region, from: before, to: this.#state.mode, failures: this.#state.failures }, 'Region mode changed')
+    if (this.#told !== before) {
+      metrics.counter('failover.events.count', { region, to: this.#told }, 1)
+      logger.warn({ region, from: before, to: this.#told, failures: this.#state.failures }, 'Region mode changed')
     }
-    return this.#state.mode
+    return this.#told
+  }
+
+  /** The lease counts from before it was asked for: the answer may have been long on its way. */
+  async #hold(): Promise<void> {
+    const { lease, leaseMs, region, now, logger } = this.#options
+    const asked = now()
+    try {
+      if (await lease?.hold(region, leaseMs)) this.#heldUntil = asked + leaseMs
+    } catch (err) {
+      logger.warn({ region, err }, 'Lease of the region not renewed, it ends by itself')
+    }
+  }
+
+  async #giveUp(): Promise<void> {
+    const { lease, region, now, logger } = this.#options
+    if (now() >= this.#heldUntil) return
+    this.#heldUntil = 0
+    await lease?.release(region).catch((err: unknown) => {
+      logger.warn({ region, err }, 'Lease of the region not released, it ends by itself')
+    })
   }
 
   async #repeat(): Promise<void> {

@@ -1,9 +1,11 @@
 import type { OrderFilter, OrderReader } from '../../application/port/order-store.ts'
 import { orderColumns, recordOf } from './order-rows.ts'
 import type { SqlParameter, SqlSession } from './sql-session.ts'
+import { tellingFailures } from './store-failures.ts'
 
 /** Creates the reads of the application. */
-export function createOrderReader(reads: SqlSession): OrderReader {
+export function createOrderReader(session: SqlSession): OrderReader {
+  const reads = tellingFailures(session)
   const first = async (condition: string, ...parameters: readonly SqlParameter[]) => {
     const [row] = await reads.query(`SELECT ${orderColumns} FROM orders WHERE ${condition}`, parameters)
     return row === undefined ? null : recordOf(row)

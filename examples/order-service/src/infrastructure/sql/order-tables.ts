@@ -7,7 +7,7 @@ export const processedEventsTable = 'processed_events'
 const mysqlOptions = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin'
 
 /** Creates the tables of the service and of its outbox. */
-export async function createTables<Tx>({ database, reads }: OrderDatabase<Tx>): Promise<void> {
+export async function createTables<Tx>({ database, reads, isDuplicate }: OrderDatabase<Tx>): Promise<void> {
   await migrate(database, { tables: { inbox: processedEventsTable } })
   const options = database.dialect === 'mysql' ? mysqlOptions : ''
   const statements = [
@@ -32,8 +32,17 @@ export async function createTables<Tx>({ database, reads }: OrderDatabase<Tx>): 
        version INTEGER NOT NULL,
        region VARCHAR(64) NOT NULL
      ) ${options}`,
+    `CREATE TABLE IF NOT EXISTS region_lease (
+       region VARCHAR(64) NOT NULL,
+       until BIGINT NOT NULL,
+       id INTEGER NOT NULL PRIMARY KEY
+     ) ${options}`,
   ]
   for (const statement of statements) await reads.change(statement)
+  // Nobody holds the lease yet. Another instance may have written the row.
+  await reads.change("INSERT INTO region_lease (region, until, id) VALUES ('', 0, 1)").catch((error: unknown) => {
+    if (!isDuplicate(error)) throw error
+  })
   await createIndex(database.dialect, reads, 'orders_by_owner', '(owner_subject, created_at, id)')
   await createIndex(database.dialect, reads, 'orders_by_status', '(status, created_at, id)')
 }

@@ -3,6 +3,7 @@ import type { OrderTransaction, OrderTransactions } from '../../application/port
 import type { OrderDatabase } from './order-database.ts'
 import { orderColumns, orderMarks, recordOf, valuesOf } from './order-rows.ts'
 import type { SqlSession } from './sql-session.ts'
+import { onStore, tellingFailures, unavailableOr } from './store-failures.ts'
 
 /** Writes the event that an order was created, in the same transaction. */
 export type CreatedEventWriter<Tx> = (tx: Tx, record: OrderRecord) => Promise<unknown>
@@ -14,17 +15,31 @@ export function createOrderTransactions<Tx>(
 ): OrderTransactions {
   const lock = database.dialect === 'sqlite' ? '' : ' FOR UPDATE SKIP LOCKED' // SQLite has one writer at a time.
   return {
-    run: (work) =>
-      database.transaction((tx) => work(transactionOn(within(tx), lock, (record) => writeCreated(tx, record)))),
+    async run(work) {
+      let refused: { readonly error: unknown } | undefined
+      const decide = (tx: Tx) => work(transactionOn(within(tx), lock, (record) => writeCreated(tx, record)))
+      try {
+        return await database.transaction((tx) =>
+          decide(tx).catch((error: unknown) => {
+            refused = { error }
+            throw error
+          }),
+        )
+      } catch (error) {
+        if (refused?.error === error) throw error // The use case decided so, and the transaction is rolled back.
+        throw unavailableOr(error)
+      }
+    },
     isDuplicate,
   }
 }
 
 function transactionOn(
-  session: SqlSession,
+  plain: SqlSession,
   lock: string,
   writeCreated: (record: OrderRecord) => Promise<unknown>,
 ): OrderTransaction {
+  const session = tellingFailures(plain)
   const select = async (condition: string, id: string) => {
     const [row] = await session.query(`SELECT ${orderColumns} FROM orders WHERE ${condition}`, [id])
     return row === undefined ? null : recordOf(row)
@@ -41,7 +56,7 @@ function transactionOn(
       return (await session.change(update, [status, version, updatedAt, region, id, expectedVersion])) === 1
     },
     async announceCreated(record) {
-      await writeCreated(record)
+      await onStore(() => writeCreated(record))
     },
   }
 }

@@ -9,9 +9,9 @@ export type SqlRow = Readonly<Record<string, unknown>>
 
 /** A connection, or a pool that picks one for each statement. */
 export interface SqlSession {
-  query(text: string, parameters?: readonly SqlParameter[]): Promise<readonly SqlRow[]>
+  readonly query: (text: string, parameters?: readonly SqlParameter[]) => Promise<readonly SqlRow[]>
   /** Returns the number of changed rows. */
-  change(text: string, parameters?: readonly SqlParameter[]): Promise<number>
+  readonly change: (text: string, parameters?: readonly SqlParameter[]) => Promise<number>
 }
 
 export function pgSession(client: Pool | PoolClient): SqlSession {

@@ -5,6 +5,7 @@ import {
   NotAllowedError,
   OrderNotFoundError,
   StaleVersionError,
+  StoreUnavailableError,
   WritesRejectedError,
 } from '../../application/application-errors.ts'
 import { IllegalTransitionError, InvalidOrderError } from '../../domain/order/order-errors.ts'
@@ -46,6 +47,7 @@ export function answerOf(error: unknown): ErrorAnswer {
   for (const [type, status, code] of known) if (error instanceof type) return { status, code, message: error.message }
   if (error instanceof RateLimitedError)
     return { status: 429, code: 'RATE_LIMITED', message: error.message, retryAfter: secondsOf(error.retryAfterMs) }
+  if (error instanceof StoreUnavailableError) return infrastructure(error.message, 1)
   if (error instanceof WritesRejectedError) return infrastructure(error.message, secondsOf(error.retryAfterMs))
   if (error instanceof UnknownCommitError)
     return infrastructure(
@@ -73,7 +75,6 @@ function secondsOf(ms: number): number {
 function answerOfToolkit(error: unknown): ErrorAnswer | undefined {
   const { code, statusCode, message } = error as { code?: unknown; statusCode?: unknown; message?: unknown }
   if (typeof code !== 'string') return undefined
-  if (code === 'WAYBILL_DATABASE_UNREACHABLE') return infrastructure('The database does not answer.', 1)
   const own = byToolkitCode[code]
   if (own === undefined || typeof statusCode !== 'number') return undefined
   return {
