@@ -28,6 +28,15 @@ async function proxyOf(url: string, defaultPort: number): Promise<{ proxy: Fault
   return { proxy, url: target.href }
 }
 
+function away(proxy: FaultProxy): void {
+  proxy.refuse()
+  proxy.cut()
+}
+
+function encoded(headers: Readonly<Record<string, string>>): [string, Buffer][] {
+  return Object.entries(headers).map(([name, text]) => [name, Buffer.from(text)])
+}
+
 describeWith(
   'kafka',
   'postgres',
