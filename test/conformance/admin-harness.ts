@@ -3,20 +3,40 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { systemRuntime } from '@waybill/core'
-import { createAuditLog, createOperationStore, fromSqlite, migrate, type SqlDatabase } from '@waybill/sql'
-import type { AuditLogHarness, OperationStoreHarness } from '@waybill/testkit/conformance'
+import {
+  createAuditLog,
+  createDeadLetterIndex,
+  createOperationStore,
+  fromSqlite,
+  migrate,
+  type SqlDatabase,
+} from '@waybill/sql'
+import type { AuditLogHarness, DeadLetterIndexHarness, OperationStoreHarness } from '@waybill/testkit/conformance'
 
 /** Runs a test with two handles of one database. */
 export type AdminDatabases = (
   use: (databases: readonly [SqlDatabase<never>, SqlDatabase<never>]) => Promise<void>,
 ) => Promise<void>
 
+const tables = [
+  'operation',
+  'operation_item',
+  'operation_tally',
+  'audit',
+  'log',
+  'log_head',
+  'dead_letter',
+  'dead_letter_count',
+  'dead_letter_position',
+  'failure_group',
+]
+
 /** Gives each test the tables of operators in a database, emptied. */
 export function onDatabase<Tx>(databases: () => readonly [SqlDatabase<Tx>, SqlDatabase<Tx>]): AdminDatabases {
   return async (use) => {
     const [one, other] = databases() as readonly [SqlDatabase<never>, SqlDatabase<never>]
     await migrate(one, { tables: { outbox: false, inbox: false, admin: 'waybill' } })
-    for (const table of ['operation', 'operation_item', 'operation_tally', 'audit', 'log', 'log_head'])
+    for (const table of tables)
       await one.connection((connection) => connection.query(`DELETE FROM waybill_${table}`, []))
     await use([one, other])
   }
@@ -70,5 +90,16 @@ export function sqlAuditHarness(name: string, databases: AdminDatabases): AuditL
     name,
     capabilities: {},
     run: (test) => databases(([one, other]) => test({ logs: [createAuditLog(one), createAuditLog(other)] })),
+  }
+}
+
+export function sqlDeadLetterHarness(name: string, databases: AdminDatabases): DeadLetterIndexHarness {
+  return {
+    name,
+    capabilities: {},
+    run: (test) =>
+      databases(([one, other]) =>
+        test({ indexes: [createDeadLetterIndex(one), createDeadLetterIndex(other)], runtime: systemRuntime }),
+      ),
   }
 }

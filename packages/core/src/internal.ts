@@ -140,8 +140,23 @@ export type {
   FailureGroupOrder,
   FailureGroupState,
   IndexedDeadLetter,
+  IndexMove,
   IndexPosition,
+  OriginalRef,
 } from './operate/dead-letter-index.ts'
+export {
+  type GroupPlace,
+  type GroupTriage,
+  groupCursor,
+  groupStateOf,
+  letterCursor,
+  rankOf,
+  readGroupCursor,
+  readLetterCursor,
+  searchedTextOf,
+} from './operate/dead-letter-order.ts'
+export { type FacetValues, facetCountsOf } from './operate/facet-counts.ts'
+export { createMemoryDeadLetterIndex, type MemoryDeadLetterIndexOptions } from './operate/memory-dead-letter-index.ts'
 export { addOutcomes, createMemoryOperationStore, maxOperationItems } from './operate/memory-operation-store.ts'
 export { createMemorySharedLog } from './operate/memory-shared-log.ts'
 export type {

@@ -8,6 +8,7 @@ export { fromPrisma, type PrismaDatabase, type PrismaTransaction } from './adapt
 export { fromSqlite } from './adapter/from-sqlite.ts'
 export { fromTypeOrm } from './adapter/from-typeorm.ts'
 export type { SqlDatabase } from './database/sql-database.ts'
+export { createDeadLetterIndex } from './dead-letter/create-dead-letter-index.ts'
 export { classifySqlError } from './error/classify-sql-error.ts'
 export { MigrationChangedError, MigrationLockedError, MigrationMissingError } from './error/migration-errors.ts'
 export {

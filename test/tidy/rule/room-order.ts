@@ -122,6 +122,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'projection',
       'operation',
       'shared-log',
+      'dead-letter',
       'migrate',
     ],
   },
@@ -198,6 +199,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'conformance/projection',
       'conformance/operation',
       'conformance/shared-log',
+      'conformance/dead-letter',
     ],
     strangers: [
       'conformance/control',
@@ -207,6 +209,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'conformance/projection',
       'conformance/operation',
       'conformance/shared-log',
+      'conformance/dead-letter',
     ],
   },
 ]

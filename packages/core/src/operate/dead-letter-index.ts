@@ -62,6 +62,8 @@ export interface IndexedDeadLetter extends DeadLetterRef {
 export interface DeadLetterFilter {
   readonly cluster?: string | undefined
   readonly binding?: string | undefined
+  /** One of these bindings. */
+  readonly bindings?: readonly string[] | undefined
   readonly topic?: string | undefined
   readonly group?: string | undefined
   readonly eventType?: string | undefined
@@ -77,13 +79,27 @@ export interface DeadLetterFilter {
   readonly traceId?: string | undefined
   /** A part of the error message or of the key, whatever its case. */
   readonly text?: string | undefined
+  /** All dead letters of one record. */
+  readonly original?: OriginalRef | undefined
+  /** The operation that set the state. */
+  readonly operation?: string | undefined
+}
+
+/** The position of the record that became a dead letter. */
+export interface OriginalRef {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: bigint
 }
 
 /** Dead letters with the same fingerprint. */
 export interface FailureGroup {
   readonly group: string
+  /** A RESOLVED group is OPEN again as soon as it has a newer dead letter. */
   readonly state: FailureGroupState
   readonly note: string | undefined
+  /** The operator who set state or note last. */
+  readonly by: string | undefined
   readonly count: bigint
   readonly firstAtMs: number
   readonly lastAtMs: number
@@ -116,37 +132,55 @@ export interface IndexPosition {
   readonly topic: string
   readonly partition: number
   readonly next: bigint
+  /** The version of the rule that grouped the dead letters below it. */
+  readonly rule: string
+}
+
+/** The move of a position by a reader. */
+export interface IndexMove extends IndexPosition {
+  /** The position that the reader continued from; undefined if there was none, or one of another rule. */
+  readonly after: bigint | undefined
 }
 
 /** Dead letters as rows that can be searched, with their states. It can be deleted and filled again. */
 export interface DeadLetterIndex {
   readonly mode: 'INDEX' | 'MEMORY'
-  /** Adds dead letters and moves positions, in one step. A repeat changes nothing: states that are known are kept. */
-  put(letters: readonly IndexedDeadLetter[], positions: readonly IndexPosition[]): Promise<void>
+  /** The number of dead letters that were left out to stay within a bound. @defaultValue none is left out */
+  readonly leftOut?: number | undefined
+  /**
+   * Adds dead letters and moves positions, in one step. Dead letters that are known keep their state. Each new one with a
+   * higher replay count turns the REPLAYED ones of the same record FAILED_AGAIN.
+   * @returns false, with nothing changed, if another reader moved one of the positions: read them again
+   */
+  put(letters: readonly IndexedDeadLetter[], moves: readonly IndexMove[]): Promise<boolean>
   positions(cluster: string, topic: string): Promise<readonly IndexPosition[]>
-  /** Lists dead letters, newest first. */
+  /** Lists dead letters, newest first, and counts them. */
   query(filter: DeadLetterFilter, page: PageQuery): Promise<Page<IndexedDeadLetter>>
+  /** Lists failure groups with the counts of the dead letters that the filter selects: the highest first. */
   groups(filter: DeadLetterFilter, order: FailureGroupOrder, page: PageQuery): Promise<Page<FailureGroup>>
   facets(
     filter: DeadLetterFilter,
     by: readonly DeadLetterFacet[],
   ): Promise<Readonly<Partial<Record<DeadLetterFacet, DeadLetterFacetCounts>>>>
   get(ref: DeadLetterRef): Promise<IndexedDeadLetter | undefined>
-  /** Changes states, only from one of `from`: of two replays of a dead letter one wins. Returns the number changed. */
+  /**
+   * Changes states, only from one of `from`: of two operations on a dead letter one wins.
+   * @returns those that are in the new state by this operation now, also if an earlier call did it
+   */
   mark(
     refs: readonly DeadLetterRef[],
     from: readonly DeadLetterState[],
     to: DeadLetterState,
     operation: string | undefined,
-  ): Promise<number>
-  /** Sets the state or the note of a failure group. */
+  ): Promise<readonly DeadLetterRef[]>
+  /** Sets the state or the note of a failure group; the states of its dead letters stay. A null note removes it. */
   annotate(
     group: string,
     change: { readonly state?: FailureGroupState; readonly note?: string | null },
     by: string,
   ): Promise<void>
   /** Deletes the dead letters of a partition below an offset; returns their number. */
-  forget(partition: Omit<IndexPosition, 'next'>, before: bigint): Promise<number>
+  forget(partition: Omit<DeadLetterRef, 'offset'>, before: bigint): Promise<number>
   /** Deletes everything about a topic, so that it is read again from its beginning. */
   reset(cluster: string, topic: string): Promise<void>
 }

@@ -4,7 +4,7 @@ import { adminTables } from './admin-tables.ts'
 /** Returns the statements that create the tables of operations and of the audit log. */
 export function adminSchema(table: string, dialect: SqlDialect): readonly string[] {
   const { operation, item, tally, audit, index } = adminTables(table, dialect)
-  const { text, longText, integer, bigint, end } = types[dialect]
+  const { text, longText, integer, bigint, end } = columnTypes[dialect]
   const indexed = (of: 'operation' | 'audit', suffix: string, columns: string): string =>
     `${index(of, suffix)} ${columns}`
   // MySQL creates no index IF NOT EXISTS, so its indexes are part of their table.
@@ -76,7 +76,8 @@ export function adminSchema(table: string, dialect: SqlDialect): readonly string
   ]
 }
 
-const types = {
+/** The types of columns of the tables of operators. */
+export const columnTypes = {
   postgres: {
     // Bytewise, so that the order of ids is the same everywhere.
     text: (length: number) => `varchar(${length}) COLLATE "C"`,

@@ -5,6 +5,8 @@ export type {
   ControlUnderTest,
 } from './control/control-harness.ts'
 export { controlSuite } from './control/control-suite.ts'
+export type { DeadLetterIndexHarness, DeadLetterIndexUnderTest } from './dead-letter/dead-letter-index-harness.ts'
+export { deadLetterIndexSuite } from './dead-letter/dead-letter-index-suite.ts'
 export type {
   IdempotencyStoreCapabilities,
   IdempotencyStoreCapability,
