@@ -7,11 +7,17 @@ const lineEveryMs = 10_000
 /** The limit of destinations whose last line is remembered. */
 const maxLines = 1_000
 
-/** Creates the destinations of one outbox, with its log lines and its gauge. @param prefix the prefix of its metrics */
+/**
+ * Creates the destinations of one outbox, with its log lines and its gauge.
+ *
+ * @param prefix the prefix of its metrics
+ * @param isInSequence whether events are tried in one order
+ */
 export function createDestinations(
   prefix: string,
   listeners: ListenerRegistry,
   runtime: Pick<Runtime, 'clock' | 'random' | 'logger' | 'metrics'>,
+  isInSequence = false,
 ): Destinations {
   const { clock, random, logger } = runtime
   const metrics = unfailingMetrics(runtime)
@@ -25,6 +31,7 @@ export function createDestinations(
       listeners.destinationsOf === undefined ? undefined : (event) => listeners.destinationsOf?.(event) ?? [],
     clock,
     random,
+    isInSequence,
     closed({ destination, reason }, count) {
       gauge(count)
       const now = clock.monotonic()

@@ -39,6 +39,8 @@ export interface DestinationsDeps {
   readonly destinationsOf?: ((event: EventEnvelope) => readonly string[]) | undefined
   readonly clock: Pick<Clock, 'now' | 'monotonic'>
   readonly random: Random
+  /** Whether events are tried in one order, so that the event that failed is the only one that can probe. */
+  readonly isInSequence?: boolean | undefined
   /** Called when a destination became unavailable. */
   closed(destination: UnavailableDestination, count: number): void
   /** Called when a destination is available again. */
@@ -118,7 +120,7 @@ export class Destinations {
   blockerOf(event: EventEnvelope): string | undefined {
     if (this.#closed.size === 0) return undefined
     const now = this.#deps.clock.monotonic()
-    return this.#closedOf(event).find((closed) => !isDue(closed, event, now))?.name
+    return this.#closedOf(event).find((closed) => !this.#isDue(closed, event, now))?.name
   }
 
   /** Admits an event that is about to start, as a probe if need be. @returns the destination it has to wait for */
@@ -203,9 +205,11 @@ export class Destinations {
       if (probe === undefined) yield { name, at: Math.max(nextProbeAt, searchAt), lastFailed }
   }
 
-  /** Returns when the event may be tried again, by the monotonic clock. */
+  /** Returns when the event may be tried again, by the monotonic clock. During a probe: in a moment. */
   nextTryAt(event: EventEnvelope): number {
-    return Math.max(0, ...this.#closedOf(event).map(({ nextProbeAt }) => nextProbeAt))
+    const soon = this.#deps.clock.monotonic() + probing.initialMs
+    const tries = this.#closedOf(event).map(({ probe, nextProbeAt }) => (probe === undefined ? nextProbeAt : soon))
+    return Math.max(0, ...tries)
   }
 
   isUnavailable(name: string): boolean {
@@ -283,6 +287,14 @@ export class Destinations {
     return closed
   }
 
+  /** Whether an event may probe now. One that keeps failing must not keep others from probing, where they can. */
+  #isDue(closed: Closed, { eventId }: EventEnvelope, now: number): boolean {
+    const { probe, nextProbeAt, preferUntil, lastFailed, waiting } = closed
+    if (probe !== undefined || now < nextProbeAt) return false
+    const hasOthers = this.#deps.isInSequence !== true && waiting.size > (waiting.has(eventId) ? 1 : 0)
+    return eventId !== lastFailed || !hasOthers || now >= preferUntil
+  }
+
   #namesOf(event: EventEnvelope): readonly string[] {
     try {
       const names = this.#deps.destinationsOf?.(event)
@@ -306,12 +318,4 @@ export class Destinations {
       more: isMore,
     }
   }
-}
-
-/** Whether an event may probe now. An event that keeps failing must not keep others from probing. */
-function isDue(closed: Closed, { eventId }: EventEnvelope, now: number): boolean {
-  const { probe, nextProbeAt, preferUntil, lastFailed, waiting } = closed
-  if (probe !== undefined || now < nextProbeAt) return false
-  const hasOthers = waiting.size > (waiting.has(eventId) ? 1 : 0)
-  return eventId !== lastFailed || !hasOthers || now >= preferUntil
 }

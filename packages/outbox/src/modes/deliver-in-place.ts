@@ -7,7 +7,7 @@ import type { Delivered } from '../dispatch/row-outcome.ts'
 
 export interface DeliverInPlaceDeps extends Pick<EngineParts, 'isModeOpen'> {
   readonly deliver: Deliver
-  readonly destinations: Pick<Destinations, 'nextTryAt' | 'admit'>
+  readonly destinations: Pick<Destinations, 'nextTryAt' | 'admit' | 'waits'>
   /** Called when a delivery begins or ends to wait for its unavailable destination. */
   readonly waiting: (isWaiting: boolean) => void
   readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'logger'>
@@ -32,12 +32,18 @@ export function deliverInPlace({
     logger.info({ eventId: event.eventId, delayMs: outcome.delayMs }, 'Retry deferred by listener; later events wait')
     return outcome.delayMs
   }
+  /** Returns the wait of an event that may not probe its destination yet; undefined if it may be tried now. */
+  const waitOf = ({ event }: HeldRow): Delivered | undefined => {
+    const destination = destinations.admit(event)
+    if (destination === undefined) return undefined
+    destinations.waits(destination, event.eventId)
+    return { kind: 'WAITS', destination }
+  }
   return async (row) => {
     let repeats = 0
     for (;;) {
-      destinations.admit(row.event)
       // oxlint-disable-next-line no-await-in-loop -- One attempt after the other.
-      const outcome = await deliver(repeats === 0 ? row : repeated(row, repeats))
+      const outcome = waitOf(row) ?? (await deliver(repeats === 0 ? row : repeated(row, repeats)))
       if (outcome.kind !== 'RETRY' && outcome.kind !== 'WAITS') return outcome
       if (outcome.kind === 'RETRY') repeats++
       try {

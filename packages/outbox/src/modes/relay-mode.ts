@@ -44,7 +44,8 @@ export function createRelayOutbox<S extends Schemas, Tx>(
   return createDeliveringOutbox(mode, settings, ({ isModeOpen, finished, ...parts }) => {
     const inFlight = new InFlight<WorkRow>(settings.runtime.clock, settings.inFlightTtlMs)
     const claims = claimsOf({ ...parts, database: parts.leaseDatabase, inFlight })
-    const destinations = createDestinations(settings.metricsPrefix, settings.listeners, settings.runtime)
+    const { metricsPrefix, listeners, runtime, isInSequence } = settings
+    const destinations = createDestinations(metricsPrefix, listeners, runtime, isInSequence)
     const deliver = createDelivery({ ...settings, destinations })
     const stop = { isStopping: false, isWaiting: false }
     /** The first event in sequence waits for its destination: stop() must not. */
