@@ -149,9 +149,9 @@ export function createOutboxPoller(options: OutboxPollerOptions): OutboxPoller {
       if (isTaken !== false) continue
       const left = rows.slice(at).filter(({ eventId }) => !held.has(eventId))
       void claims.releaseRows(left.map(({ seq, eventId }) => ({ seq, eventId, hold })))
-      return { enqueued, refused: left.length, waiting: 0 }
+      return { enqueued, refused: left.length, waiting: 0, isStalled: false }
     }
-    return { enqueued, refused: 0, waiting: 0 }
+    return { enqueued, refused: 0, waiting: 0, isStalled: false }
   }
 
   /** @returns false if the handler has no room */

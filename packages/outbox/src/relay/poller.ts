@@ -50,6 +50,8 @@ export interface Accepted {
   readonly refused: number
   /** Rows that wait for unavailable destinations, and stay in the table. */
   readonly waiting: number
+  /** Whether the same rows would be returned again, because each is in flight or behind one that is. */
+  readonly isStalled: boolean
 }
 
 export interface PollerDeps {
@@ -67,7 +69,7 @@ export interface PollerDeps {
   readonly runtime: Runtime
 }
 
-/** FULL: there may be more. SKIPPED: no room, so nothing was queried. */
+/** FULL: there may be more. SKIPPED: there is no room, or rows in flight must leave memory before there is more to read. */
 export type PollResult = 'FULL' | 'DRAINED' | 'SKIPPED' | 'FAILED'
 
 const retryFetchEveryMs = 1_000
@@ -85,6 +87,8 @@ export class Poller {
   #isWaitingForRoom = false
   /** Whether retries were not fetched because too many bytes of them are in flight. */
   #areRetriesDeferred = false
+  /** The number of rows that have left memory or the queue. */
+  #departures = 0
 
   constructor(deps: PollerDeps) {
     this.#deps = deps
@@ -141,6 +145,7 @@ export class Poller {
 
   /** Notifies the poller that there is room again. */
   roomAppeared(): void {
+    this.#departures++
     if (this.#isWaitingForRoom ? this.#hasRoomForPage() : this.#areRetriesDeferred && this.#mayRepeatRetries())
       this.#pause.end()
   }
@@ -192,6 +197,7 @@ export class Poller {
 
   async #fetchPages(limit: number): Promise<PollResult> {
     const now = this.#deps.runtime.clock.monotonic()
+    const departures = this.#departures
     for (const probe of this.#deps.sink.dueProbes(now)) await this.#fetchProbe(probe)
     const isDue = this.#dueTimes.take(now)
     const fetchesRetries = isDue || now - this.#retriesFetchedAt >= Math.min(retryFetchEveryMs, this.#deps.intervalMs)
@@ -200,7 +206,8 @@ export class Poller {
     const news = left > 0 ? await this.#fetchNew(left) : nothing
     this.#deps.telemetry.oldestLag(Math.max(retries.lagMs, news.lagMs))
     if (retries.isFull || news.isFull) return 'FULL'
-    return retries.isDeferred || news.isDeferred ? 'SKIPPED' : 'DRAINED'
+    if (!retries.isDeferred && !news.isDeferred) return 'DRAINED'
+    return this.#departures === departures ? 'SKIPPED' : 'FULL'
   }
 
   async #fetchRetries(limit: number, now: number): Promise<Page> {
@@ -218,11 +225,12 @@ export class Poller {
       shards: null,
     } as const
     const fetched = await this.#fetch(query)
-    const { enqueued, refused } = sink.accept(fetched, limit, 'RETRY')
+    const { enqueued, refused, isStalled } = sink.accept(fetched, limit, 'RETRY')
     const { isFull, isDeferred } = this.#fullness(fetched, query)
     const isMore = isFull || refused > 0
     if (!isMore && !isDeferred) this.#retriesFetchedAt = now
-    return { enqueued, isFull: isMore, isDeferred, lagMs: this.#lagOf(fetched.rows[0]) }
+    const fullness = claims.repeatsRows && isStalled ? deferred(isMore || isDeferred) : { isFull: isMore, isDeferred }
+    return { enqueued, ...fullness, lagMs: this.#lagOf(fetched.rows[0]) }
   }
 
   /** Returns the bytes of retries that a poll without claims returns again. */
@@ -258,11 +266,12 @@ export class Poller {
     const { isFull, isDeferred } = this.#fullness(fetched, query)
     const last = fetched.scanned?.last ?? fetched.rows.at(-1)?.seq ?? null
     this.#newRows.read(last, isFull || isDeferred, runtime.clock.monotonic())
-    const { enqueued, refused, waiting } = sink.accept(fetched, limit, 'NEW')
+    const { enqueued, refused, waiting, isStalled } = sink.accept(fetched, limit, 'NEW')
     this.#newRows.passedOver(waiting)
     // Refused rows lie below the start of the next page.
     if (refused > 0) this.#newRows.sweepNext()
-    return { enqueued, isFull, isDeferred, lagMs: this.#lagOf(fetched.rows[0]) }
+    const fullness = isInSequence && isStalled ? deferred(isFull || isDeferred) : { isFull, isDeferred }
+    return { enqueued, ...fullness, lagMs: this.#lagOf(fetched.rows[0]) }
   }
 
   async #fetchProbe(probe: ProbeRow): Promise<void> {
@@ -295,6 +304,11 @@ export class Poller {
     if (oldest?.event === undefined || oldest.event === null) return 0
     return Math.max(0, this.#deps.runtime.clock.now() - oldest.event.occurredAt)
   }
+}
+
+/** Returns the fullness of a page that would be the same again: only rows that leave memory make room for others. */
+function deferred(isMore: boolean): Pick<Page, 'isFull' | 'isDeferred'> {
+  return { isFull: false, isDeferred: isMore }
 }
 
 interface Page {

@@ -266,6 +266,7 @@ export class Relay implements HotPath {
     let enqueued = 0
     let refused = 0
     let waiting = this.#passedOver
+    let isStalled = true
     this.#passedOver = 0
     let isHeldUp = false
     for (const row of rows) {
@@ -282,10 +283,11 @@ export class Relay implements HotPath {
       if (answer === 'TAKEN') enqueued++
       if (answer === 'REFUSED') refused++
       if (answer === 'WAITS') waiting++
+      if (answer !== 'IN_FLIGHT' && answer !== 'REFUSED') isStalled = false
     }
     this.#deps.telemetry.coldEnqueued(enqueued)
     this.#recordDepths()
-    return { enqueued, refused, waiting }
+    return { enqueued, refused, waiting, isStalled }
   }
 
   /** Whether a row need not wait for its destination, when the claims pass over those that do. */

@@ -41,7 +41,12 @@ function polling(rowCount: number, parts: Partial<PollerDeps> = {}) {
       accept({ rows }) {
         const taken = rows.slice(0, rows.length - state.refuses)
         accepted.push(...taken.map(({ eventId }) => eventId))
-        return { enqueued: taken.length, refused: rows.length - taken.length, waiting: 0 }
+        return {
+          enqueued: taken.length,
+          refused: rows.length - taken.length,
+          waiting: 0,
+          isStalled: taken.length === 0,
+        }
       },
       nextProbeAt: () => Number.POSITIVE_INFINITY,
       dueProbes: () => [],
@@ -293,5 +298,46 @@ describe('a page that left out rows because of their size', () => {
       ['RETRY', 1_400],
       ['NEW', 700],
     ])
+  })
+})
+
+/** In sequence, a full page that is the same with every read. */
+function stalled() {
+  const queries: PendingQuery[] = []
+  const scene = polling(0, {
+    isInSequence: true,
+    claims: {
+      repeatsRows: true,
+      fetch: async (query) => {
+        queries.push(query)
+        if (query.status === 'RETRY') return { rows: [], hold, isCut: false }
+        scene.state.refuses = query.limit
+        return { rows: Array.from({ length: query.limit }, (_, n) => pending(n + 1)), hold, isCut: false }
+      },
+    },
+  })
+  return { ...scene, reads: () => queries.filter(({ status }) => status === 'NEW').length }
+}
+
+describe('a page whose rows are all in flight, or behind one that is', () => {
+  test('is read again after the interval, or when a row leaves memory', async () => {
+    const { poller, runtime, reads } = stalled()
+    poller.start()
+    await runtime.advance(4_999)
+    expect(reads()).toBe(1)
+    await runtime.advance(1)
+    expect(reads()).toBe(2)
+    poller.roomAppeared()
+    await runtime.advance(0)
+    expect(reads()).toBe(3)
+    await poller.stop()
+  })
+
+  test('is read again at once if a row left memory during the read', async () => {
+    const { poller } = stalled()
+    const polled = poller.poll()
+    poller.roomAppeared()
+    expect(await polled).toBe('FULL')
+    expect(await poller.poll()).toBe('SKIPPED')
   })
 })
