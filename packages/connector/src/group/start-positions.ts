@@ -1,4 +1,6 @@
+import { StateError } from '@waybill/core'
 import { type Admin, type Consumer, requireAllDone, type TopicPartition } from '@waybill/kafka'
+import { partitionName } from '@waybill/kafka/internal'
 import type { StartOffsets } from '../api/binding.ts'
 
 /** The positions that are stored with the effects of the handler, from the opening of partitions to their assignment. */
@@ -12,10 +14,16 @@ export class StartPositions {
     this.#admin = admin
   }
 
-  /** Finds the positions of partitions of one topic. @throws any error of the option: the partitions wait, and it is retried */
+  /**
+   * Finds the positions of partitions of one topic. The partitions wait while it rejects, and it is retried.
+   *
+   * @throws any error of the option, and a StateError for a position above the end of the log
+   */
   async find(partitions: readonly TopicPartition[]): Promise<void> {
     const stored = await this.#stored(partitions)
     const offsets = new Map(stored.map(({ partition, offset }) => [partition, offset]))
+    const read = stored.filter(({ offset }) => offset > 0n)
+    if (read.length > 0) await this.#refuseAboveEnd(read)
     // Nothing is stored, and the log may begin at a higher offset, which is no loss then.
     const unread = partitions.filter(({ partition }) => offsets.get(partition) === 0n)
     if (unread.length > 0)
@@ -28,6 +36,23 @@ export class StartPositions {
       const offset = offsets.get(partition)
       if (offset === undefined) this.#found.delete(partition)
       else this.#found.set(partition, offset)
+    }
+  }
+
+  /** A handler takes records below its stored position for repeats: those of a new log would be skipped in silence. */
+  async #refuseAboveEnd(stored: readonly (TopicPartition & { readonly offset: bigint })[]): Promise<void> {
+    const ends = requireAllDone('Finding the end offsets', await this.#admin.listOffsets(stored, 'LATEST'))
+    for (const { offset, ...at } of stored) {
+      const end = ends.find((one) => partitionName(one) === partitionName(at))?.offset ?? 0n
+      if (offset <= end) continue
+      throw new StateError(
+        `The stored position ${offset} of ${partitionName(at)} is above the end of its log, ${end}: ` +
+          'the topic was created again, or its log was cut',
+        {
+          impact: 'Nothing is read from the partition: records below the position would be skipped as repeats.',
+          hint: 'Restore the log, or remove the stored position; rebuild what was computed from the former log.',
+        },
+      )
     }
   }
 

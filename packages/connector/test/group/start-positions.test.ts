@@ -4,8 +4,10 @@ import { StartPositions } from '../../src/group/start-positions.ts'
 
 const at = (partition: number) => ({ topic: 'orders', partition })
 const admin = {
-  listOffsets: async (partitions: readonly { readonly topic: string; readonly partition: number }[]) =>
-    partitions.map((one) => ({ ...one, outcome: 'DONE' as const, error: null, offset: 7n, timestamp: null })),
+  listOffsets: async (partitions: readonly { readonly topic: string; readonly partition: number }[], at: unknown) => {
+    const offset = at === 'EARLIEST' ? 7n : 30n
+    return partitions.map((one) => ({ ...one, outcome: 'DONE' as const, error: null, offset, timestamp: null }))
+  },
 }
 
 /** Returns the seeks for partitions at position 20, of which these offsets are stored. */
@@ -41,4 +43,19 @@ test('a partition of which nothing is stored is read from the first record that 
 test('a store that does not answer leaves partitions closed, because the client retries their opening', async () => {
   const starts = new StartPositions(() => Promise.reject(new Error('the database is away')), admin)
   await expect(starts.find([at(0)])).rejects.toThrow('the database is away')
+})
+
+test('a stored position above the end of the log is refused with its numbers: new records below it would be skipped', async () => {
+  const starts = (offset: bigint) =>
+    new StartPositions(
+      async () => [
+        { ...at(0), offset },
+        { ...at(1), offset: 3n },
+      ],
+      admin,
+    )
+  await expect(starts(31n).find([at(0), at(1)])).rejects.toThrow(
+    'The stored position 31 of orders-0 is above the end of its log, 30',
+  )
+  await starts(30n).find([at(0), at(1)])
 })
