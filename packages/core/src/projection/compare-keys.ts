@@ -1,7 +1,7 @@
 /** Half of a character beyond the first 65,536: only there the order of UTF-16 differs from that of databases. */
 const surrogate = /[\ud800-\udfff]/
 
-/** Compares keys by their code points, which is the order of key columns in every dialect. */
+/** Compares keys by their code points. MySQL alone differs: it sorts control characters before the end of a key. */
 export function compareKeys(one: string, other: string): number {
   if (one === other) return 0
   if (surrogate.test(one) || surrogate.test(other)) return Buffer.compare(Buffer.from(one), Buffer.from(other))

@@ -16,8 +16,11 @@ export interface ProjectionStore {
   builds(projection: string): Promise<readonly ProjectionBuild[]>
   /** Returns the rows of these keys that exist, without a lock. */
   read(table: BuildTable, keys: readonly string[]): Promise<readonly StoredRow[]>
-  /** Returns rows in the order of their keys, from the first key after `after`. */
-  scan(table: BuildTable, after: string | null, limit: number): Promise<readonly StoredRow[]>
+  /**
+   * Returns rows from the first key after `after`, up to `last` if it is given. The order of keys is that of the database:
+   * MySQL sorts a control character before the end of a key.
+   */
+  scan(table: BuildTable, after: string | null, limit: number, last?: string): Promise<readonly StoredRow[]>
   positions(build: Pick<ProjectionBuild, 'projection' | 'number'>): Promise<readonly BuildPosition[]>
   /** Creates the table of a build, unless it exists. */
   createTable(table: BuildTable): Promise<void>

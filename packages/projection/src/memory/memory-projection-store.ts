@@ -77,10 +77,11 @@ class CellProjectionStore implements MemoryProjectionStore {
       .flatMap((key) => (this.#cells.committed(cell.row(table, key)) as StoredRow | undefined) ?? [])
   }
 
-  async scan(table: BuildTable, after: string | null, limit: number): Promise<readonly StoredRow[]> {
+  async scan(table: BuildTable, after: string | null, limit: number, last?: string): Promise<readonly StoredRow[]> {
     await this.#pause('scan')
     const rows = this.#cells.committedUnder(cell.row(table, '')).map(([, row]) => row as StoredRow)
-    return pageOf(rows, after, limit)
+    const within = last === undefined ? rows : rows.filter(({ key }) => compareKeys(key, last) <= 0)
+    return pageOf(within, after, limit)
   }
 
   async positions(build: BuildId): Promise<readonly BuildPosition[]> {

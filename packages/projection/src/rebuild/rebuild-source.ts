@@ -53,15 +53,31 @@ export interface EventHistory {
   readonly incomplete?: (() => Promise<string | undefined>) | undefined
 }
 
+/** Returns the topics that a projection reads. */
+export function topicsOf({ events }: Pick<Projection<Schemas, unknown>, 'events'>): ReadonlySet<string> {
+  return new Set(Object.values(events.definitions).map(({ topic }) => topic))
+}
+
+/** Returns positions, none of them behind the end of its log: a topic that was created again is shorter than before. */
+export function withinLog(
+  positions: readonly BuildPosition[],
+  partitions: readonly SourcePartition[],
+): readonly BuildPosition[] {
+  return positions.map((position) => {
+    const end = partitions.find((one) => samePartition(one, position))?.end ?? 0n
+    return position.next > end ? { ...position, next: end } : position
+  })
+}
+
 /**
  * Returns the positions of topics that a projection reads. A live table may have others: of a history, or of topics that
  * only its own revision reads.
  */
 export function positionsRead(
-  { events }: Pick<Projection<Schemas, unknown>, 'events'>,
+  projection: Pick<Projection<Schemas, unknown>, 'events'>,
   positions: readonly BuildPosition[],
 ): readonly BuildPosition[] {
-  const topics = new Set(Object.values(events.definitions).map(({ topic }) => topic))
+  const topics = topicsOf(projection)
   return positions.filter(({ topic }) => topics.has(topic))
 }
 

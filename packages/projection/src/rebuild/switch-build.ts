@@ -22,7 +22,7 @@ import { checkRows } from '../fold/check-state.ts'
 import { liveOf } from '../projector/live-build.ts'
 import { decodeAll, foldPast, writeStep } from './apply-build.ts'
 import { gapsWithin, keysBehind } from './build-gaps.ts'
-import { positionsRead, type RebuildSource } from './rebuild-source.ts'
+import { positionsRead, type RebuildSource, samePartition, withinLog } from './rebuild-source.ts'
 
 /** The most records that are applied while writers wait. */
 const mostRecords = 5_000n
@@ -75,9 +75,9 @@ async function switchWithin(tx: ProjectionTransaction, deps: SwitchDeps, table: 
     )
   const live = liveOf(builds)
   if (live !== undefined) {
-    const missing = missingRanges(positionsRead(projection, await tx.positions(live)), await tx.positions(table))
-    if (missing.reduce((sum, { next, from }) => sum + next - from, 0n) > mostRecords) throw behind
     const endAt = deps.runtime.clock.monotonic() + mostCatchUpMs
+    const missing = await missingRanges(deps, await tx.positions(live), await tx.positions(table), endAt)
+    if (missing.reduce((sum, { next, from }) => sum + next - from, 0n) > mostRecords) throw behind
     for (const range of missing) await catchUpWithin(tx, deps, table, range, endAt)
     if ((await keysBehind(gapsWithin(tx), tableOf(live), table)).length > mostBehind) throw gaps
     await tx.setState(live, 'RETIRED')
@@ -88,12 +88,23 @@ async function switchWithin(tx: ProjectionTransaction, deps: SwitchDeps, table: 
 
 type Range = BuildPosition & { readonly from: bigint }
 
-/** Returns the offsets that the live table includes and the built one does not. */
-function missingRanges(live: readonly BuildPosition[], own: readonly BuildPosition[]): readonly Range[] {
-  return live.flatMap((position) => {
-    const from = own.find((one) => one.topic === position.topic && one.partition === position.partition)?.next ?? 0n
-    return from < position.next ? [{ ...position, from }] : []
-  })
+/** Returns the offsets that the live table includes and the built one does not, of those that the log has. */
+async function missingRanges(
+  { projection, source, runtime }: SwitchDeps,
+  live: readonly BuildPosition[],
+  own: readonly BuildPosition[],
+  endAt: number,
+): Promise<readonly Range[]> {
+  const read = positionsRead(projection, live)
+  const ranges = (positions: readonly BuildPosition[]) => positions.flatMap((one) => rangeBehind(one, own))
+  // Most switches miss nothing, and need no answer of the broker.
+  if (ranges(read).length === 0) return []
+  return ranges(withinLog(read, await within(runtime, endAt, source.partitions())))
+}
+
+function rangeBehind(position: BuildPosition, own: readonly BuildPosition[]): readonly Range[] {
+  const from = own.find((one) => samePartition(one, position))?.next ?? 0n
+  return from < position.next ? [{ ...position, from }] : []
 }
 
 async function catchUpWithin(

@@ -400,7 +400,7 @@ export class TableRebuild {
       source: this.#source,
       runtime,
       options: this.#options,
-      tableOf: (live: ProjectionBuild) => this.#liveTable(live),
+      knownOf: (live: ProjectionBuild) => projectionFor(this.#known, live),
     }
     try {
       const result = await verificationStep(deps, signal)

@@ -12,10 +12,10 @@ import type { Runtime, Schemas, WireRecord } from '@waybill/core'
 import type { BuildPosition, BuildTable, ProjectionBuild, ProjectionStore } from '@waybill/core/internal'
 import type { Projection } from '../definition/projection.ts'
 import { RebuildFailedError } from '../definition/projection-errors.ts'
-import { liveOf } from '../projector/live-build.ts'
+import { type KnownBuild, liveOf } from '../projector/live-build.ts'
 import { closeGaps, type KeyBehind, keysBehind } from './build-gaps.ts'
 import type { ResolvedRebuildOptions } from './rebuild-options.ts'
-import { left, positionsRead, type RebuildSource } from './rebuild-source.ts'
+import { left, positionsRead, type RebuildSource, topicsOf, withinLog } from './rebuild-source.ts'
 import { type Verification, verifyBuild } from './verify-build.ts'
 
 /** The parts of a rebuild that its verification uses. */
@@ -26,8 +26,8 @@ export interface VerificationDeps {
   readonly source: RebuildSource
   readonly runtime: Runtime
   readonly options: Pick<ResolvedRebuildOptions, 'verify' | 'expectDifference' | 'maxQuarantined' | 'history'>
-  /** Returns the table of the live build, with its own columns. */
-  readonly tableOf: (live: ProjectionBuild) => BuildTable
+  /** Returns the projection of the live build, and its table with its own columns. */
+  readonly knownOf: (live: ProjectionBuild) => KnownBuild
 }
 
 const pollMs = 50
@@ -69,11 +69,11 @@ export async function verificationStep(
 }
 
 async function withGapsClosed(
-  { store, projection, table, source, options: { history }, tableOf }: VerificationDeps,
+  { store, projection, table, source, options: { history }, knownOf }: VerificationDeps,
   live: ProjectionBuild | undefined,
   signal: AbortSignal,
 ): Promise<readonly KeyBehind[]> {
-  const liveTable = live && tableOf(live)
+  const liveTable = live && knownOf(live).table
   const behind = await keysBehind(store, liveTable, table)
   if (behind.length === 0) return behind
   await closeGaps(store, projection, table, behind, everyRecord(source, history, signal))
@@ -121,16 +121,19 @@ function compare(
   behind: readonly KeyBehind[],
   signal: AbortSignal,
 ): Promise<Verification> {
-  const { store, projection, table, tableOf, options } = deps
+  const { store, projection, table, source, knownOf, options } = deps
+  const known = knownOf(live)
   let isLiveStalled = false
   const settings = {
     rows: options.verify,
     expectDifference: options.expectDifference,
     excused: new Set(behind.map(({ entry }) => entry.key)),
+    hasEveryTopic: isSubset(topicsOf(known.projection), topicsOf(projection)),
   }
-  return verifyBuild(store, tableOf(live), table, settings, {
+  return verifyBuild(store, known.table, table, settings, {
     async builtCatchesUp() {
-      await reach(deps, positionsRead(projection, await store.positions(live)), signal)
+      const wanted = positionsRead(projection, await store.positions(live))
+      await reach(deps, withinLog(wanted, await source.partitions()), signal)
     },
     async liveCatchesUp() {
       const wanted = positionsRead(projection, await store.positions(table))
@@ -158,6 +161,10 @@ async function reach(
     await runtime.timers.sleep(pollMs)
   }
   return false
+}
+
+function isSubset(some: ReadonlySet<string>, all: ReadonlySet<string>): boolean {
+  return [...some].every((one) => all.has(one))
 }
 
 function isAt(positions: readonly BuildPosition[], wanted: readonly BuildPosition[]): boolean {

@@ -61,10 +61,14 @@ export class RowStatements {
     return { text: `SELECT ${this.#selected()} FROM ${this.#rows} WHERE ${where}${lock}`, values: bindings.values }
   }
 
-  /** Selects rows in the order of their keys. */
-  scan(after: string | null, limit: number): RowStatement {
+  /** Selects rows in the order of their keys, behind one and up to another. */
+  scan(after: string | null, limit: number, last?: string): RowStatement {
     const bindings = this.#bindings()
-    const where = after === null ? '' : ` WHERE ${this.#key} > ${bindings.bind(after)}`
+    const bounds = [
+      ...(after === null ? [] : [`${this.#key} > ${bindings.bind(after)}`]),
+      ...(last === undefined ? [] : [`${this.#key} <= ${bindings.bind(last)}`]),
+    ]
+    const where = bounds.length === 0 ? '' : ` WHERE ${bounds.join(' AND ')}`
     const text = `SELECT ${this.#selected()} FROM ${this.#rows}${where} ORDER BY ${this.#key} LIMIT ${limit}`
     return { text, values: bindings.values }
   }

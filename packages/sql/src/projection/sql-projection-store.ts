@@ -144,9 +144,9 @@ export class SqlProjectionStore implements ProjectionStore {
     return (await this.#send(rows.select(keys, false))).rows.map((row) => rows.row(row))
   }
 
-  async scan(table: BuildTable, after: string | null, limit: number): Promise<readonly StoredRow[]> {
+  async scan(table: BuildTable, after: string | null, limit: number, last?: string): Promise<readonly StoredRow[]> {
     const rows = this.#rowsOf(table)
-    return (await this.#send(rows.scan(after, limit))).rows.map((row) => rows.row(row))
+    return (await this.#send(rows.scan(after, limit, last))).rows.map((row) => rows.row(row))
   }
 
   async positions(build: BuildId): Promise<readonly BuildPosition[]> {

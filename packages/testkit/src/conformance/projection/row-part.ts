@@ -159,6 +159,21 @@ export function rowPart({ describe, test, testWith }: ProjectionSuite): void {
       assert.deepEqual(await scene.store.scan(table, 'b', 2), [absent])
       assert.deepEqual(await scene.store.scan(table, 'c', 2), [])
     })
+
+    test('up to a key has the rows before it in the order of the database, whatever characters keys have', async (scene) => {
+      const table = await scene.open()
+      const keys = ['a', 'a\u0001', 'a\n', 'a!', 'a\u007f', 'a b', 'b', '\uffee', '😀']
+      await scene.write(
+        table,
+        keys.map((key) => balanceRow(key, 1, '1')),
+      )
+      const all = await scene.store.scan(table, null, 100)
+      assert.equal(all.length, keys.length)
+      for (const [place, { key }] of all.entries()) {
+        assert.deepEqual(await scene.store.scan(table, null, 100, key), all.slice(0, place + 1))
+        assert.deepEqual(await scene.store.scan(table, key, 100), all.slice(place + 1))
+      }
+    })
   })
 
   describe('two writers', () => {
