@@ -10,6 +10,7 @@ import { hasMethods, instance, resolveOptions } from '@waybill/core/option'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { AnyProjection, Projection } from '../definition/projection.ts'
 import { decodeRecords } from '../fold/decode-records.ts'
+import type { FoldStop } from '../fold/fold-batch.ts'
 import { type ApplyResult, applyBatch } from './apply-batch.ts'
 import { type KnownBuild, openLive } from './live-build.ts'
 import { previousRule } from './previous-rule.ts'
@@ -70,6 +71,9 @@ const optionRules = {
 /** Larger than the usual batch: one transaction costs as much as a few hundred rows. */
 const recordsPerBatch = 500
 
+/** The first records behind a dead letter. */
+const recordsBehindDead = 4
+
 /** Each try finds what the last one met: builds and keys change rarely. */
 const mostTries = 5
 
@@ -83,6 +87,8 @@ class BatchProjector implements Projector {
   readonly #reportUnknown: UnknownVersionReport
   #live: KnownBuild | undefined
   #opening: Promise<KnownBuild> | undefined
+  /** Records behind dead letters, which arrive again. */
+  readonly #behindDead = new WeakSet<KafkaRecord>()
 
   constructor(projections: Projections, store: ProjectionStore, runtime: Runtime) {
     this.#projections = projections
@@ -117,8 +123,27 @@ class BatchProjector implements Projector {
     this.#live = await this.#open()
   }
 
+  /**
+   * Applies records in one transaction. Behind a dead letter the rest of its batch arrives again: a few records first, then
+   * twice as many each time, because each further dead letter ends a call.
+   */
   async handleBatch(records: readonly KafkaRecord[]): Promise<void> {
-    for (let tries = 1; tries <= mostTries; tries++) if (await this.#apply(records)) return
+    const [first] = records
+    let size = first !== undefined && this.#behindDead.has(first) ? recordsBehindDead : records.length
+    for (let from = 0; from < records.length; from += size, size *= 2)
+      await this.#applyPart(records, from, records.slice(from, from + size))
+  }
+
+  async #applyPart(records: readonly KafkaRecord[], from: number, part: readonly KafkaRecord[]): Promise<void> {
+    for (let tries = 1; tries <= mostTries; tries++) {
+      const stop = await this.#apply(part)
+      if (stop === 'MOVED') continue
+      if (stop === undefined) return
+      const index = from + stop.index
+      const next = records[index + 1]
+      if (next !== undefined) this.#behindDead.add(next)
+      throw new BatchProcessingError(index, { cause: stop.error }, records.length)
+    }
     throw new StateError(
       `Projection ${this.#projections[0].name}: its builds or keys changed ${mostTries} times meanwhile`,
       {
@@ -134,8 +159,8 @@ class BatchProjector implements Projector {
     }))
   }
 
-  /** Returns false if nothing was applied, because something else changed first. */
-  async #apply(records: readonly KafkaRecord[]): Promise<boolean> {
+  /** Returns the first record that cannot be applied. MOVED: nothing was applied, because something else changed first. */
+  async #apply(records: readonly KafkaRecord[]): Promise<Pick<FoldStop, 'index' | 'error'> | 'MOVED' | undefined> {
     const live = (this.#live ??= await this.#open())
     const decoded = await decodeRecords(live.projection, records, this.#reportUnknown)
     const placed = decoded.events.map((event, index) => ({ event, ...placeOf(records[index] as KafkaRecord) }))
@@ -146,13 +171,11 @@ class BatchProjector implements Projector {
     })
     if (result === 'MOVED') {
       this.#live = undefined
-      return false
+      return 'MOVED'
     }
     await this.#report(live, result)
     if (result.stop === undefined && decoded.error !== undefined) this.#telemetry.unreadable()
-    const stop = result.stop ?? (decoded.error && { index: decoded.events.length, error: decoded.error })
-    if (stop !== undefined) throw new BatchProcessingError(stop.index, { cause: stop.error }, records.length)
-    return true
+    return result.stop ?? (decoded.error && { index: decoded.events.length, error: decoded.error })
   }
 
   async #report(live: KnownBuild, { applied, repeated, rows, stop }: Exclude<ApplyResult, 'MOVED'>): Promise<void> {
