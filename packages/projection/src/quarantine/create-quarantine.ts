@@ -10,6 +10,7 @@
 
 import {
   type AdministrationOptions,
+  ArgumentError,
   type OperatorIdentity,
   type Runtime,
   type Schemas,
@@ -96,12 +97,21 @@ export interface ProjectionQuarantine<State> {
   ): Promise<void>
 }
 
-/** Creates the quarantine of a projection. */
+/**
+ * Creates the quarantine of a projection.
+ *
+ * @throws OptionsError with all violations, ArgumentError for a projection by POSITION: it quarantines no key
+ */
 export function createQuarantine<S extends Schemas, State>(
   projection: Projection<S, State>,
   options: QuarantineOptions,
 ): ProjectionQuarantine<State> {
   const { store, administration, runtime } = resolveOptions('createQuarantine', optionRules, options)
+  if (projection.versions === 'POSITION')
+    throw new ArgumentError(`createQuarantine: projection ${projection.name} has versions: 'POSITION'`, {
+      impact: 'It quarantines no key: without versions, a missing event is not noticed and later ones are applied.',
+      hint: 'Replay its dead letters to its binding.',
+    })
   const inner = new StoreQuarantine<State>(projection as unknown as Projection<Schemas, unknown>, store)
   // A key belongs to all nodes.
   const audited = new AuditedOperations<ProjectionOperation>(runtime, 'FLEET', administration)

@@ -13,7 +13,7 @@ import { FoldFailedError } from '../../src/definition/projection-errors.ts'
 import { createMemoryProjectionStore, type MemoryProjectionStore } from '../../src/memory/memory-projection-store.ts'
 import { createProjector, type Projector } from '../../src/projector/create-projector.ts'
 import { createQuarantine, type ProjectionQuarantine } from '../../src/quarantine/create-quarantine.ts'
-import { balances } from '../test-accounts.ts'
+import { balances, balancesByPosition } from '../test-accounts.ts'
 import { history, recordOf, strangeRecord } from '../test-records.ts'
 
 type State = { balance: string; currency: string; status: 'OPENED' | 'CLOSED' }
@@ -205,4 +205,10 @@ describe('an operator', () => {
       { operation: 'ACCEPT_ROW', outcome: 'DONE', detail: { before: 1 } },
     ])
   })
+})
+
+test('a projection by position is refused: its keys are never quarantined', () => {
+  expect(() => createQuarantine(balancesByPosition, { store })).toThrow(
+    "createQuarantine: projection account_position has versions: 'POSITION'",
+  )
 })
