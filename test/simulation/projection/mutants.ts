@@ -49,6 +49,28 @@ const bugs: readonly PlantedBug[] = [
     find: 'const fresh = placed.filter((one) => !isBehind(one, locked))',
     replace: 'const fresh = placed.filter((one) => !isBehind(one, known) && locked.length > 0)',
   },
+  {
+    name: 'reading-begins-behind-stored-position',
+    breaks: 'Reading begins behind the event that the rows need next.',
+    file: `${source}/projector/create-projector.ts`,
+    find: 'offset: stored?.next ?? 0n }',
+    replace: 'offset: stored === undefined ? 0n : stored.next + 1n }',
+  },
+  {
+    name: 'leased-position-moves-back',
+    breaks:
+      'A worker of a rebuild releases a partition at the position where it leased it, although the table is live.',
+    file: `${source}/memory/memory-transaction.ts`,
+    find: 'const next = position.next < claimed.next ? claimed.next : position.next',
+    replace: 'const { next } = claimed',
+  },
+  {
+    name: 'switch-misses-live-events',
+    breaks: 'A table is switched to before it includes what the live one does.',
+    file: `${source}/rebuild/switch-build.ts`,
+    find: 'for (const range of missing) await catchUpWithin(tx, deps, table, range, endAt)',
+    replace: 'void [catchUpWithin, endAt]',
+  },
 ]
 
 /** The seeds that find the mutants. `npm run sim -- projection --record` updates them when timing has changed. */

@@ -6,6 +6,11 @@ export const rareStates = [
   'batch: it is repeated as a whole',
   'gap: it quarantines a key',
   'gap: the first event of a key is missing',
+  'positions: the group has committed more than the database',
+  'rebuild: it switches',
+  'rebuild: it switches while events arrive',
+  'rebuild: it is killed',
+  'rebuild: a step takes longer than a lease',
 ] as const
 
 /** One of the rare states. */

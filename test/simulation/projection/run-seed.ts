@@ -1,17 +1,14 @@
 /** Runs one seed: draws a history, delivers it to several consumers through faults, and compares the rows with a model. */
 
 import { createHash } from 'node:crypto'
-import { BatchProcessingError } from '@waybill/connector'
 import { noopLogger, runtimeWith } from '@waybill/core'
 import { createSeededRandom } from '@waybill/core/internal'
-import type { KafkaRecord } from '@waybill/kafka'
-import { createMemoryProjectionStore, createProjector, type Projector } from '@waybill/projection'
+import { createMemoryProjectionStore, createProjector } from '@waybill/projection'
 import type { Simulation, Violation } from '../simulation.ts'
+import { deliver, SimulatedCrash } from './deliver.ts'
 import { drawHistory, projections } from './history.ts'
+import { runPositions } from './positions.ts'
 import type { RareState } from './rare-states.ts'
-
-/** A failure of the simulated database, or the death of a consumer. */
-class SimulatedCrash extends Error {}
 
 const mostSteps = 200_000
 
@@ -84,21 +81,17 @@ export const runProjectionSeed: Simulation['run'] = async (seed, { trace } = {})
       )
       if (found !== wanted) violations.push({ invariant: 'I8', what: `${key} is ${found} instead of ${wanted}` })
     }
+    if (history.versions === 'POSITION' && violations.length === 0) {
+      const step = (name: string): void => {
+        events++
+        hash.update(name)
+        trace?.(name)
+        if (events > mostSteps) throw new RangeError('the run does not end')
+      }
+      violations.push(...(await runPositions(seed, history, { step, reach })))
+    }
   } catch (error) {
     violations.push({ invariant: 'RUN', what: String(error) })
   }
   return { seed, violations, traceHash: hash.digest('hex'), events, elapsedMs: events, faults, rareStates: reached }
-}
-
-/** Delivers a batch as a connector does: a record that failed is dead, and those behind it are delivered again. */
-async function deliver(projector: Projector, records: readonly KafkaRecord[]): Promise<void> {
-  for (let left = records; left.length > 0; ) {
-    try {
-      await projector.handleBatch(left, undefined as never)
-      return
-    } catch (error) {
-      if (!(error instanceof BatchProcessingError)) throw error
-      left = left.slice(error.failedIndex + 1)
-    }
-  }
 }
