@@ -9,7 +9,7 @@
  * it, and a write over a higher version does nothing: two consumers of the same events end with one effect.
  *
  * With positions instead of versions this is not enough, because a position says nothing about one row: there the position
- * of the partition is locked first, and rows are read after it.
+ * of the partition is locked first, and rows are locked and read after it: other partitions may have events of a key too.
  */
 
 import { StateError } from '@waybill/core'
@@ -18,6 +18,7 @@ import { checkRows } from '../fold/check-state.ts'
 import type { AnyProjectedEvent, FoldResult, FoldStop } from '../fold/fold-batch.ts'
 import { foldBatch } from '../fold/fold-batch.ts'
 import { type KnownBuild, liveOf } from './live-build.ts'
+import { lockRows } from './lock-rows.ts'
 
 /** An event and its place. */
 export interface PlacedEvent {
@@ -71,7 +72,7 @@ async function applyByPosition(
     const locked = await tx.lockPositions(live.build, positionsBehind(placed))
     const fresh = placed.filter((one) => !isBehind(one, locked))
     const events = fresh.map(({ event }) => event)
-    const rows = checkRows(live.projection, await tx.readLocked(live.table, keysOf(events)))
+    const rows = checkRows(live.projection, await lockRows(tx, live.table, keysOf(events)))
     const result = foldBatch(live.projection, rows, events)
     await tx.write(live.table, result.rows)
     // Not past the event that stopped it: after a crash before its dead letter it would count as a repeat.

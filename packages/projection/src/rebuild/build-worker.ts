@@ -19,6 +19,9 @@ import {
 } from '@waybill/core/internal'
 import type { Projection } from '../definition/projection.ts'
 import { RebuildFailedError } from '../definition/projection-errors.ts'
+import { checkRows } from '../fold/check-state.ts'
+import type { AnyProjectedEvent } from '../fold/fold-batch.ts'
+import { lockRows } from '../projector/lock-rows.ts'
 import { addPartitions } from './add-partitions.ts'
 import { type BuildStep, decodeAll, foldPast, writeStep } from './apply-build.ts'
 import type { RebuildSource, SourceRecord } from './rebuild-source.ts'
@@ -114,6 +117,7 @@ async function applyRecords(
   const events = await decodeAll(projection, records)
   await deps.pace(events.length)
   const keys = [...new Set(events.map(({ key }) => key))]
+  if (projection.versions === 'POSITION') return applyLocked(deps, claimed, events, keys)
   for (;;) {
     const step = foldPast(projection, await cache.read(keys), events)
     if (step.quarantined.length > 0) await deps.onGaps(step.quarantined)
@@ -126,6 +130,27 @@ async function applyRecords(
       return claimed
     } else return outcome
   }
+}
+
+/** Without versions, a row says nothing about the events of another partition: it is read under its lock. */
+async function applyLocked(
+  deps: WorkerDeps,
+  claimed: ClaimedPartition,
+  events: readonly AnyProjectedEvent[],
+  keys: readonly string[],
+): Promise<ClaimedPartition | 'FENCED' | 'OVER'> {
+  const { projection, table } = deps
+  let applied = 0
+  await deps.runtime.failpoint('rebuild.batch')
+  const outcome = await commitBatch(deps, claimed, async (tx) => {
+    const step = foldPast(projection, checkRows(projection, await lockRows(tx, table, keys)), events)
+    applied = step.applied
+    return writeStep(tx, table, step)
+  })
+  if (outcome === 'STALE') throw new StateError('A row by position was quarantined.')
+  if (outcome !== 'COMMITTED') return outcome
+  deps.onApplied(applied)
+  return claimed
 }
 
 async function commitBatch(
