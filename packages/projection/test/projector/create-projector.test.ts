@@ -99,6 +99,13 @@ describe('a batch', () => {
     expect(store.find('account_balance', 'b')).toEqual({ ...open, balance: '1' })
   })
 
+  test('with a gap moves the position behind its dead letter, not behind the records that it has not read', async () => {
+    const [opened, first, , third, fourth] = await history('a', [5, 7, 9, 11])
+    const b = await history('b', [1], 5)
+    await expect(handle([opened, first, third, fourth, ...b] as KafkaRecord[])).rejects.toThrow(BatchProcessingError)
+    expect(await store.positions(build)).toEqual([{ topic: 'accounts', partition: 0, next: 4n }])
+  })
+
   test('S3-007 whose transaction fails leaves nothing, and is applied when it is delivered again', async () => {
     const records = await history('a', [5])
     await handle([])

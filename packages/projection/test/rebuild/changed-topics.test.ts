@@ -110,17 +110,32 @@ test('expectDifference does not excuse a row that misses an event of a topic tha
 })
 
 test('an accepted row is not in the topics: a rebuild excuses its key when told to, and it is accepted again', async () => {
-  const [opened, , second] = await history('a', [1, 2])
-  for (const record of [opened, second]) log.append(0, record as KafkaRecord)
+  const [opened, , second, third] = await history('a', [1, 2, 3])
+  for (const record of [opened, second, third]) log.append(0, record as KafkaRecord)
   const projector = createProjector(balances, { store, runtime: hastyRuntime() })
   await log.deliver(projector)
   const quarantine = createQuarantine(balances, { store })
-  const row = { version: 3, state: { balance: '3', currency: 'EUR', status: 'OPENED' }, reason: 'lost' } as const
+  const row = { version: 4, state: { balance: '6', currency: 'EUR', status: 'OPENED' }, reason: 'lost' } as const
   await quarantine.accept('a', row, operator)
   await expect(finish(rebuildOf(balances, { again: true }))).rejects.toThrow(/"a" needs version 2, found 3/)
   expect(await finish(rebuildOf(balances, { again: true, maxQuarantined: 1 }))).toMatchObject({ state: 'LIVE' })
   expect(store.find('account_balance', 'a')).toMatchObject({ balance: '0' })
-  expect(await quarantine.list({}, operator)).toMatchObject([{ key: 'a', expected: 2, last: 3 }])
+  expect(await quarantine.list({}, operator)).toMatchObject([{ key: 'a', expected: 2, found: 3, last: 4 }])
   await quarantine.accept('a', row, operator)
-  expect(store.find('account_balance', 'a')).toMatchObject({ balance: '3' })
+  expect(store.find('account_balance', 'a')).toMatchObject({ balance: '6' })
+})
+
+test('by position, events that the switch applies are not applied again, although the live table had them later', async () => {
+  const projector = createProjector(balancesByPosition, { store })
+  for (const record of await history('a', [1])) log.append(0, record)
+  await log.deliver(projector)
+  const rebuild = rebuildOf(balancesByPosition, { again: true, switch: 'BY_HAND' })
+  expect(await finish(rebuild)).toMatchObject({ state: 'READY' })
+  // No worker follows any more.
+  for (const record of (await history('a', [2, 4])).slice(1)) log.append(0, record)
+  await log.deliver(projector)
+  await rebuild.switchNow(operator)
+  expect(await store.positions({ projection: 'account_position', number: 2 })).toMatchObject([{ next: 4n }])
+  await log.repeatAll(projector, 4)
+  expect(store.find('account_position', 'a')).toMatchObject({ balance: '7' })
 })
