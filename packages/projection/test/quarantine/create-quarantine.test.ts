@@ -212,3 +212,26 @@ test('a projection by position is refused: its keys are never quarantined', () =
     "createQuarantine: projection account_position has versions: 'POSITION'",
   )
 })
+
+test('a preview also lists what is missing before an event that only the dead letters have', async () => {
+  const a = await history('a', [1, 2, 3, 4, 5])
+  await deliver([a[0], a[2]] as KafkaRecord[])
+  const preview = await quarantine.preview('a', letters([a[1], a[2], a[5]] as KafkaRecord[]), operator)
+  expect(preview).toEqual({ key: 'a', found: [2, 3, 6], missing: [4, 5], isReady: false })
+})
+
+test('a release whose table is replaced while it reads dead letters changes nothing', async () => {
+  const a = await history('a', [1, 2])
+  await deliver([a[0], a[2]] as KafkaRecord[])
+  async function* switching(): AsyncGenerator<KafkaRecord> {
+    yield* a
+    await store.transaction(async (tx) => {
+      const [live] = await tx.lock('account_balance', 'EXCLUSIVE')
+      await tx.setState({ projection: 'account_balance', number: 1 }, 'RETIRED')
+      const { revision, fingerprint } = live as NonNullable<typeof live>
+      await tx.addBuild({ projection: 'account_balance', number: 2, revision, fingerprint, state: 'LIVE' })
+    })
+  }
+  await expect(quarantine.release('a', switching(), operator)).rejects.toThrow(/is not quarantined/)
+  expect(await store.countQuarantined({ projection: 'account_balance', number: 1 })).toBe(1)
+})
