@@ -139,3 +139,32 @@ test('by position, events that the switch applies are not applied again, althoug
   await log.repeatAll(projector, 4)
   expect(store.find('account_position', 'a')).toMatchObject({ balance: '7' })
 })
+
+test('a key that another worker has quarantined meanwhile is read again, and the batch applied once', async () => {
+  const [, second, third] = await history('a', [1, 2])
+  for (const record of [second, third]) log.append(0, record as KafkaRecord)
+  for (const record of await history('b', [5])) log.append(0, record)
+  let isFirst = true
+  const runtime = hastyRuntime(async (name) => {
+    if (name !== 'rebuild.batch' || !isFirst) return
+    isFirst = false
+    await store.transaction((tx) =>
+      tx.quarantine(tableOf(balances, 1), { key: 'a', reason: 'GAP', expected: 1, found: 2 }),
+    )
+  })
+  const last = await finish(rebuildOf(balances, { runtime, maxQuarantined: 1 }))
+  expect(last).toMatchObject({ state: 'LIVE', quarantined: 1, applied: 2 })
+  expect(store.find('account_balance', 'b')).toMatchObject({ balance: '5' })
+})
+
+test('a rebuild fails if a single record that it has not read was removed', async () => {
+  for (const record of await history('a', [1, 2])) log.append(0, record)
+  const { name, revision, fingerprint } = balances
+  await store.transaction(async (tx) => {
+    await tx.lock(name, 'EXCLUSIVE')
+    await tx.addBuild({ projection: name, number: 1, revision, fingerprint, state: 'CATCHING_UP' })
+    await tx.advance({ projection: name, number: 1 }, [{ topic: 'accounts', partition: 0, next: 1n }])
+  })
+  log.starts = [2n]
+  await expect(finish(rebuildOf(balances))).rejects.toThrow(/accounts-0 was cut at offset 2, and the rebuild was at 1/)
+})
