@@ -53,8 +53,7 @@ export async function verificationStep(
   if (behind.length > options.maxQuarantined) throw tooManyBehind(behind)
   if (live === undefined || options.verify === 0) return 'NOTHING_TO_COMPARE'
   const result = await compare(deps, live, behind, signal)
-  // Workers that stopped do not catch up: nothing is known of the rows that were behind.
-  if (signal.aborted) return undefined
+  if (result === 'OVER') return undefined
   const [first] = result.differences
   if (first === undefined) return result
   const found = `${result.differences.length === 100 ? 'at least 100' : result.differences.length} rows differ`
@@ -115,25 +114,27 @@ function tooManyBehind(behind: readonly KeyBehind[]): RebuildFailedError {
   )
 }
 
-function compare(
+/** OVER: workers stopped, or another process was faster: nothing is known of the rows that were behind. */
+async function compare(
   deps: VerificationDeps,
   live: ProjectionBuild,
   behind: readonly KeyBehind[],
   signal: AbortSignal,
-): Promise<Verification> {
+): Promise<Verification | 'OVER'> {
   const { store, projection, table, source, knownOf, options } = deps
   const known = knownOf(live)
   let isLiveStalled = false
+  let isOver = false
   const settings = {
     rows: options.verify,
     expectDifference: options.expectDifference,
     excused: new Set(behind.map(({ entry }) => entry.key)),
     hasEveryTopic: isSubset(topicsOf(known.projection), topicsOf(projection)),
   }
-  return verifyBuild(store, known.table, table, settings, {
+  const result = await verifyBuild(store, known.table, table, settings, {
     async builtCatchesUp() {
       const wanted = positionsRead(projection, await store.positions(live))
-      await reach(deps, withinLog(wanted, await source.partitions()), signal)
+      if (!(await reach(deps, withinLog(wanted, await source.partitions()), signal))) isOver = true
     },
     async liveCatchesUp() {
       const wanted = positionsRead(projection, await store.positions(table))
@@ -146,6 +147,7 @@ function compare(
       return false
     },
   })
+  return isOver || signal.aborted ? 'OVER' : result
 }
 
 /** Waits until the build is at these positions. Returns false if it stopped being verified before. */
