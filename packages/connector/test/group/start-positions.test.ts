@@ -4,8 +4,11 @@ import { StartPositions } from '../../src/group/start-positions.ts'
 
 const at = (partition: number) => ({ topic: 'orders', partition })
 const admin = {
-  listOffsets: async (partitions: readonly { readonly topic: string; readonly partition: number }[], at: unknown) => {
-    const offset = at === 'EARLIEST' ? 7n : 30n
+  listOffsets: async (
+    partitions: readonly { readonly topic: string; readonly partition: number }[],
+    which: unknown,
+  ) => {
+    const offset = which === 'EARLIEST' ? 7n : 30n
     return partitions.map((one) => ({ ...one, outcome: 'DONE' as const, error: null, offset, timestamp: null }))
   },
 }

@@ -29,7 +29,7 @@ async function counted(id: string, partition: number, offset: number): Promise<K
 }
 
 test('by position, events of a key in several partitions are all applied, although their first ones come at once', async () => {
-  const store = createMemoryProjectionStore({ pause: async () => void (await nextTurn()) })
+  const store = createMemoryProjectionStore({ pause: () => nextTurn() })
   const projector = createProjector(counts, { store })
   await projector.prepare()
   for (const key of keys)
@@ -43,7 +43,7 @@ test('by position, events of a key in several partitions are all applied, althou
 })
 
 test('by position, a rebuild applies the events of a key in several partitions, whichever workers read them', async () => {
-  const store = createMemoryProjectionStore({ pause: async () => void (await nextTurn()) })
+  const store = createMemoryProjectionStore({ pause: () => nextTurn() })
   const log = new TestLog(3)
   for (let round = 0; round < 6; round++)
     for (const partition of [0, 1, 2]) for (const key of keys) log.append(partition, await counted(key, partition, 0))
