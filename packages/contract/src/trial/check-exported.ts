@@ -72,7 +72,8 @@ async function firstAccepted({ schema }: ContractFile, validate: Validate): Prom
 async function complaintOf(schema: Schemas[string], value: JsonValue): Promise<string | null | undefined> {
   try {
     const { issues } = await schema['~standard'].validate(structuredClone(value))
-    return issues?.[0]?.message
+    // A list of issues is a failure, even an empty one.
+    return issues === undefined ? undefined : (issues[0]?.message ?? 'is not valid')
   } catch {
     return null // Nothing is known about the value then.
   }

@@ -1,6 +1,10 @@
-import { defineEvents, fromJsonSchema, type StandardSchema } from '@waybill/core'
+import { toStandardJsonSchema } from '@valibot/to-json-schema'
+import { ArgumentError, defineEvents, fromJsonSchema, type StandardSchema } from '@waybill/core'
 import { Ajv } from 'ajv'
 import { type } from 'arktype'
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { checkExported } from '../../src/trial/check-exported.ts'
@@ -41,6 +45,37 @@ describe('a schema whose library judges in another way than its JSON Schema', ()
     ],
   ])('is found: %s', async (_, schema, messages) => {
     expect(await messagesOf(schema)).toEqual(messages)
+  })
+
+  test.each<[what: string, schema: StandardSchema]>([
+    [
+      'check',
+      toStandardJsonSchema(
+        v.object({
+          iban: v.pipe(
+            v.string(),
+            v.check((text) => text !== 'DE00'),
+          ),
+        }),
+      ),
+    ],
+    ['RegExp flags', toStandardJsonSchema(v.object({ sku: v.pipe(v.string(), v.regex(/^[a-z]+$/i)) }))],
+  ])('is refused where valibot cannot export it: %s', async (reason, schema) => {
+    const checked = messagesOf(schema)
+    await expect(checked).rejects.toThrow(ArgumentError)
+    await expect(checked).rejects.toMatchObject({ cause: { message: expect.stringContaining(reason) as unknown } })
+  })
+
+  test('is found in a refinement of TypeBox, by an event that it refuses', async () => {
+    const even = Type.Refine(Type.Integer({ minimum: 0, maximum: 9 }), (value) => value % 2 === 0)
+    const order = Type.Object({ total: even })
+    const schema = fromJsonSchema(order, {
+      compile() {
+        const compiled = Compile(order)
+        return (value) => compiled.Check(value)
+      },
+    })
+    expect(await messagesOf(schema)).toEqual(['waybill refuses what the exported JSON Schema accepts: is not valid'])
   })
 
   test('has an example, where one is found', async () => {
