@@ -15,6 +15,7 @@ export type { CircuitChangeReason, CircuitEvent, CircuitState } from './breaker/
 export type { CallRates } from './breaker/outcome-window.ts'
 export { retryThroughBreaker } from './breaker/retry-through-breaker.ts'
 export { type CatalogOptions, type DefinedEvent, definitionOf } from './catalog/catalog.ts'
+export { withoutUndeclared } from './catalog/declared-members.ts'
 export { type ReceivedEventOf, receiveEvent } from './catalog/decode-event.ts'
 export type { EventMeta } from './catalog/encode-event.ts'
 export { encodeRecord } from './catalog/encode-record.ts'
