@@ -41,16 +41,25 @@ export class Blame {
     return this.#findings
   }
 
+  get #isDone(): boolean {
+    return this.#findings.length >= mostFindings || this.#search.isExhausted
+  }
+
   /** Blames the parts of a place that refuse; false if none does. */
   at(place: Place): boolean {
     const { reader } = place
-    if (this.#findings.length >= mostFindings || this.#search.isExhausted) return true
+    if (this.#isDone) return true
     // A recursive schema is named once, where it is met first.
     if (this.#seen.has(reader)) return true
     this.#seen.add(reader)
     let isBlamed = false
-    for (const part of partsOf(place)) isBlamed = this.#try(place, part) || isBlamed
+    for (const part of partsOf(place)) {
+      if (this.#isDone) return true
+      isBlamed = this.#try(place, part) || isBlamed
+    }
     for (const inner of innerPlaces(place)) {
+      if (this.#isDone) return true
+      if (isSame(inner)) continue
       if (this.#search.find(inner.whole(inner.reader)).kind === 'NONE') continue
       isBlamed = this.at(inner) || isBlamed
     }
@@ -117,6 +126,16 @@ export class Blame {
   }
 }
 
+/** Tells whether the writer has the same schema here, so that nothing of it can be to blame. */
+function isSame({ writers, reader }: Place): boolean {
+  return reader.text !== undefined && writers.length === 1 && writers[0]?.text === reader.text
+}
+
+/** Returns properties that the only writer of a place requires, so that their absence is not to blame. */
+function writtenAnyway({ writers }: Place): ReadonlySet<string> {
+  return new Set(writers.length === 1 ? withStatic(writers).flatMap(({ required }) => required ?? []) : [])
+}
+
 function isPartner(writer: SchemaNode, branch: SchemaNode): boolean {
   return !areDisjoint(writer, branch)
 }
@@ -178,7 +197,8 @@ function* partsOf(place: Place): Generator<Part> {
   if (reader.isNever)
     yield { rule: 'memberChanged', node: createNode('', { isNever: true }), text: (at) => `${pathText(at)} is refused` }
   yield* typeParts(place)
-  yield* (reader.required ?? []).map((name) => requiredPart(place, name))
+  const written = writtenAnyway(place)
+  for (const name of reader.required ?? []) if (!written.has(name)) yield requiredPart(place, name)
   if (reader.enum !== undefined)
     yield {
       rule: direction === 'BACKWARD' ? 'valueRemoved' : 'valueAdded',

@@ -1,6 +1,7 @@
 import type { Answer } from '../contain/answer.ts'
 import { accepts, refuses } from '../contain/literal.ts'
 import { Search } from '../contain/search.ts'
+import { TextSets } from '../pattern/text-set.ts'
 import { checkCompatibility } from '../policy/check-compatibility.ts'
 import { type CompatibilityDirection, type CompatibilityMode, directionsOf } from '../policy/compatibility-mode.ts'
 import { type ContractFinding, findingOf } from '../rule/finding.ts'
@@ -80,8 +81,9 @@ function blame(
   checksFormat: boolean,
 ): readonly ContractFinding[] {
   const [written, read] = direction === 'BACKWARD' ? [before.root, after.root] : [after.root, before.root]
-  const search = new Search({ assertsFormat: checksFormat, mostSteps })
-  const causeSearch = new Search({ assertsFormat: checksFormat, mostSteps: mostCauseSteps })
+  const sets = new TextSets()
+  const search = new Search({ assertsFormat: checksFormat, mostSteps, sets })
+  const causeSearch = new Search({ assertsFormat: checksFormat, mostSteps: mostCauseSteps, sets })
   const evaluate = createEvaluator({ assertsFormat: checksFormat })
   const find = (reader: typeof read, by: Search = causeSearch): Answer => {
     const answer = by.solve([accepts(written, writer === 'DECLARED'), refuses(reader)])

@@ -4,6 +4,9 @@ import type { SchemaNode } from '../schema/schema-node.ts'
 import { shortText } from './describe.ts'
 import { withStatic } from './place.ts'
 
+/** Recursive schemas have no end. */
+const deepest = 250
+
 /** Findings about changes that break no validation: changed defaults, missing defaults, apparent renames. */
 export function notesOf(older: SchemaNode, newer: SchemaNode, isSameVersion: boolean): readonly ContractFinding[] {
   const notes: ContractFinding[] = []
@@ -32,10 +35,11 @@ function propertyNotes(
   const added = [...next].filter(([name]) => !old.has(name) && !isRequired.has(name))
   const removed = [...old].filter(([name]) => !next.has(name) && !wasRequired.has(name))
   const notes: ContractFinding[] = []
+  const [addedByText, removedByText] = [byText(added), byText(removed)]
   for (const [name, node] of added) {
     const place = [...path, name].join('.')
-    const twins = removed.filter(([, gone]) => gone.text !== undefined && gone.text === node.text)
-    if (twins.length === 1 && added.filter(([, other]) => other.text === node.text).length === 1)
+    const twins = node.text === undefined ? [] : (removedByText.get(node.text) ?? [])
+    if (twins.length === 1 && addedByText.get(node.text)?.length === 1)
       notes.push(
         findingOf('looksRenamed', {
           direction: null,
@@ -55,6 +59,19 @@ function propertyNotes(
   return notes
 }
 
+type Member = readonly [name: string, node: SchemaNode]
+
+function byText(members: readonly Member[]): ReadonlyMap<string | undefined, readonly Member[]> {
+  const found = new Map<string | undefined, Member[]>()
+  for (const member of members) {
+    const [, { text }] = member
+    const same = found.get(text)
+    if (same === undefined) found.set(text, [member])
+    else same.push(member)
+  }
+  return found
+}
+
 function walk(
   older: SchemaNode,
   newer: SchemaNode,
@@ -63,7 +80,7 @@ function walk(
   visit: (before: SchemaNode, after: SchemaNode, path: readonly string[]) => void,
 ): void {
   const key = `${older.id} ${newer.id}`
-  if (seen.has(key) || (older.text !== undefined && older.text === newer.text)) return
+  if (path.length > deepest || seen.has(key) || (older.text !== undefined && older.text === newer.text)) return
   seen.add(key)
   visit(older, newer, path)
   const next = membersOf(newer)

@@ -14,7 +14,7 @@ export interface DeclaredNames {
  */
 export function declaredNames(nodes: readonly SchemaNode[], beside: readonly SchemaNode[] = []): DeclaredNames {
   const own = collectNames(nodes)
-  if (own.names === undefined) return own
+  if (own.names === undefined || beside.length === 0) return own
   const others = collectNames(beside)
   if (others.isOpen) return { names: undefined, patterns: [] }
   return {
@@ -23,7 +23,20 @@ export function declaredNames(nodes: readonly SchemaNode[], beside: readonly Sch
   }
 }
 
-function collectNames(nodes: readonly SchemaNode[]): DeclaredNames & { readonly isOpen: boolean } {
+type CollectedNames = DeclaredNames & { readonly isOpen: boolean }
+
+/** The names of one schema alone: a comparison asks for those of a large schema once for each of its members. */
+const namesOfOne = new WeakMap<SchemaNode, CollectedNames>()
+
+function collectNames(nodes: readonly SchemaNode[]): CollectedNames {
+  const [only] = nodes
+  if (only === undefined || nodes.length > 1) return collectAnew(nodes)
+  const known = namesOfOne.get(only) ?? collectAnew(nodes)
+  namesOfOne.set(only, known)
+  return known
+}
+
+function collectAnew(nodes: readonly SchemaNode[]): CollectedNames {
   const names = new Set<string>()
   const patterns: string[] = []
   let declares = false

@@ -51,8 +51,27 @@ function isWithin(format: string, wider: string): boolean {
 /** Longer bounds are checked on the texts found, since each character of a length is a state of the search. */
 const longestExact = 600
 
+/** Steps of a search for one text: some tenths of a second. Patterns that need more are not compared. */
+const mostPatternWork = 1_500_000
+
 /** Finds a text that meets patterns, formats and lengths. */
-export function findTextValue(sets: TextSets, { nodes, atoms }: Demands, assertsFormat: boolean): Answer {
+export function findTextValue(sets: TextSets, demands: Demands, assertsFormat: boolean): Answer {
+  const key = demandKey(demands)
+  if (sets.undecided.has(key)) return unknown
+  const answer = sets.within(mostPatternWork, () => findByPatterns(sets, demands, assertsFormat)) ?? unknown
+  if (answer.kind === 'UNKNOWN') sets.undecided.add(key)
+  return answer
+}
+
+/** The patterns and lengths of demands: those that could not be decided once are not tried again. */
+function demandKey({ nodes, atoms }: Demands): string {
+  return JSON.stringify([
+    nodes.map(({ pattern, minLength, maxLength, format }) => [pattern, minLength, maxLength, format]),
+    atoms,
+  ])
+}
+
+function findByPatterns(sets: TextSets, { nodes, atoms }: Demands, assertsFormat: boolean): Answer {
   const min = Math.max(0, ...nodes.map(({ minLength }) => Math.ceil(minLength ?? 0)))
   const max = Math.min(...nodes.map(({ maxLength }) => maxLength ?? Number.POSITIVE_INFINITY))
   if (min > max) return none

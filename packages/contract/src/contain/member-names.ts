@@ -16,6 +16,9 @@ export interface MemberNames {
   readonly isComplete: boolean
 }
 
+/** Steps of a search for names: some tenths of a second. */
+const mostPatternWork = 400_000
+
 /** Returns names for members that fulfill demands on some member. */
 export function memberNames(
   sets: TextSets,
@@ -31,6 +34,20 @@ export function memberNames(
   const allowed = nodes.flatMap(({ propertyNames }) => propertyNames ?? [])
   for (const { enum: listed } of [...allowed, ...refusedBy])
     for (const name of listed ?? []) if (typeof name === 'string') mentioned.add(name)
+  const plain: MemberNames = { mentioned, others: plainNames(mentioned), isComplete: false }
+  return (
+    sets.within(mostPatternWork, () => namesByPatterns(sets, nodes, refusedBy, allowed, declared, mentioned)) ?? plain
+  )
+}
+
+function namesByPatterns(
+  sets: TextSets,
+  nodes: readonly SchemaNode[],
+  refusedBy: readonly SchemaNode[],
+  allowed: readonly SchemaNode[],
+  declared: DeclaredNames,
+  mentioned: ReadonlySet<string>,
+): MemberNames | undefined {
   const patterns = [
     ...new Set([
       ...nodes.flatMap(({ patternProperties = [] }) => patternProperties.map(([each]) => each)),
@@ -42,7 +59,7 @@ export function memberNames(
     ...refusedBy.map((node) => nameRange(sets, node)),
   ]
   const isExact = ranges.every(({ surely, perhaps }) => surely === perhaps)
-  if (!isExact || ranges.length > mostPatterns) return { mentioned, others: plainNames(mentioned), isComplete: false }
+  if (!isExact || ranges.length > mostPatterns) return undefined
   const base = sets.and([
     ...allowed.map((node) => nameRange(sets, node).perhaps),
     ...[...mentioned].map((name) => sets.not(singleText(sets, name))),

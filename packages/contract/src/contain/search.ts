@@ -17,7 +17,14 @@ import { listedValuesOf } from './tags.ts'
 export interface SearchOptions {
   readonly assertsFormat: boolean
   readonly mostSteps: number
+  /** Those of another search, so that patterns are not searched twice. */
+  readonly sets?: TextSets
 }
+
+/** Work with patterns that counts as one step of a search. */
+const patternWorkOfAStep = 200
+/** Required members of an object that count as one step. */
+const membersOfAStep = 50
 
 /**
  * Searches a value that some schemas accept and others refuse.
@@ -29,7 +36,8 @@ export interface SearchOptions {
 export class Search {
   readonly #options: SearchOptions
   readonly #evaluate: Evaluate
-  readonly #sets = new TextSets()
+  readonly #sets: TextSets
+  readonly #firstOfText = new Map<string, number>()
   readonly #proven = new Map<string, Answer>()
   readonly #open = new Map<string, number>()
   /** Proofs that rest on open goals, in order; the number is the depth of the outermost of them. */
@@ -39,6 +47,7 @@ export class Search {
 
   constructor(options: SearchOptions) {
     this.#options = options
+    this.#sets = options.sets ?? new TextSets()
     this.#evaluate = createEvaluator(options)
   }
 
@@ -47,9 +56,31 @@ export class Search {
     return this.#steps > this.#options.mostSteps
   }
 
+  /** Schemas with equal texts and no references are one, whichever document they are in: the first of them stands for all. */
+  #identityOf({ text, id }: SchemaNode): number {
+    if (text === undefined) return id
+    const first = this.#firstOfText.get(text)
+    if (first !== undefined) return first
+    this.#firstOfText.set(text, id)
+    return id
+  }
+
+  /** The key of a goal; undefined for one that contradicts itself. */
+  #keyOf(literals: readonly Literal[]): string | undefined {
+    const keys = new Set<string>()
+    const marks = new Map<number, boolean>()
+    for (const { node, holds, isWritten } of literals) {
+      const identity = this.#identityOf(node)
+      if (marks.get(identity) === !holds) return undefined
+      marks.set(identity, holds)
+      keys.add(`${holds ? (isWritten ? 'w' : '+') : '-'}${identity}`)
+    }
+    return [...keys].toSorted().join(' ')
+  }
+
   /** Solves a goal. */
   solve(literals: readonly Literal[]): Answer {
-    const key = keyOf(literals)
+    const key = this.#keyOf(literals)
     if (key === undefined) return none
     const proven = this.#proven.get(key)
     if (proven !== undefined) return proven
@@ -99,7 +130,7 @@ export class Search {
     const queue = [...literals]
     for (let literal = queue.pop(); literal !== undefined; literal = queue.pop()) {
       const { node, holds } = literal
-      const identity = identityOf(node)
+      const identity = this.#identityOf(node)
       if (demands.seen.has(`${holds ? '-' : '+'}${identity}`)) return false
       const key = `${holds ? '+' : '-'}${identity}`
       if (demands.seen.has(key) && (!literal.isWritten || demands.seen.has(`w${identity}`))) continue
@@ -293,6 +324,7 @@ export class Search {
 
   #findOfType(demands: OpenDemands): Answer {
     const solve = (literals: readonly Literal[]): Answer => this.solve(literals)
+    const workBefore = this.#sets.work
     const find: Readonly<Record<JsonType, () => Answer>> = {
       object: () => findObject(this.#sets, this.#evaluate, demands, solve),
       array: () => findArray(demands, solve),
@@ -301,7 +333,13 @@ export class Search {
       boolean: () => findOutside(demands, [true, false]),
       null: () => findOutside(demands, [null]),
     }
-    return find[demands.type]()
+    const answer = find[demands.type]()
+    if (demands.type === 'object')
+      this.#steps += Math.floor(
+        demands.nodes.reduce((sum, { required }) => sum + (required?.length ?? 0), 0) / membersOfAStep,
+      )
+    if (demands.type === 'string') this.#steps += Math.floor((this.#sets.work - workBefore) / patternWorkOfAStep)
+    return answer
   }
 }
 
@@ -311,24 +349,13 @@ function findOutside({ atoms }: OpenDemands, values: readonly JsonValue[]): Answ
   return left[0] === undefined ? none : found(left[0])
 }
 
+const requiredNames = new WeakMap<readonly string[], ReadonlySet<string>>()
+
 function isRequired({ nodes }: OpenDemands, name: string): boolean {
-  return nodes.some(({ required }) => required?.includes(name) === true)
-}
-
-/** Schemas with equal texts and no references are one, whichever document they are in. */
-function identityOf(node: SchemaNode): string {
-  return node.text ?? String(node.id)
-}
-
-/** The key of a goal; undefined for one that contradicts itself. */
-function keyOf(literals: readonly Literal[]): string | undefined {
-  const keys = new Set<string>()
-  const marks = new Map<string, boolean>()
-  for (const { node, holds, isWritten } of literals) {
-    const identity = identityOf(node)
-    if (marks.get(identity) === !holds) return undefined
-    marks.set(identity, holds)
-    keys.add(`${holds ? (isWritten ? 'w' : '+') : '-'}${identity}`)
-  }
-  return [...keys].toSorted().join('\n')
+  return nodes.some(({ required }) => {
+    if (required === undefined) return false
+    const names = requiredNames.get(required) ?? new Set(required)
+    requiredNames.set(required, names)
+    return names.has(name)
+  })
 }

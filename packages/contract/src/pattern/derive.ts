@@ -3,6 +3,7 @@ import type { TextSet, TextSets } from './text-set.ts'
 
 /** Returns the rests of the texts of a set that begin with a character (Brzozowski's derivative). */
 export function derive(sets: TextSets, set: TextSet, char: number): TextSet {
+  sets.spend(1)
   switch (set.kind) {
     case 'NOTHING':
     case 'BLANK':
@@ -25,15 +26,19 @@ export function derive(sets: TextSets, set: TextSet, char: number): TextSet {
 }
 
 /** Returns classes of characters: all of one class have the same derivative. */
-export function charClassesOf(set: TextSet, known: Map<TextSet, readonly CharSet[]>): readonly CharSet[] {
+export function charClassesOf(
+  sets: TextSets,
+  set: TextSet,
+  known: Map<TextSet, readonly CharSet[]>,
+): readonly CharSet[] {
   const earlier = known.get(set)
   if (earlier !== undefined) return earlier
-  const classes = computeClasses(set, known)
+  const classes = computeClasses(sets, set, known)
   known.set(set, classes)
   return classes
 }
 
-function computeClasses(set: TextSet, known: Map<TextSet, readonly CharSet[]>): readonly CharSet[] {
+function computeClasses(sets: TextSets, set: TextSet, known: Map<TextSet, readonly CharSet[]>): readonly CharSet[] {
   switch (set.kind) {
     case 'NOTHING':
     case 'BLANK':
@@ -42,18 +47,21 @@ function computeClasses(set: TextSet, known: Map<TextSet, readonly CharSet[]>): 
       return [set.chars, invertChars(set.chars)].filter((chars) => chars.length > 0)
     case 'THEN':
       return set.first.hasBlank
-        ? refine([charClassesOf(set.first, known), charClassesOf(set.rest, known)])
-        : charClassesOf(set.first, known)
+        ? refine(sets, [charClassesOf(sets, set.first, known), charClassesOf(sets, set.rest, known)])
+        : charClassesOf(sets, set.first, known)
     case 'REPEAT':
     case 'NOT':
-      return charClassesOf(set.item, known)
+      return charClassesOf(sets, set.item, known)
     case 'OR':
     case 'AND':
-      return refine(set.parts.map((part) => charClassesOf(part, known)))
+      return refine(
+        sets,
+        set.parts.map((part) => charClassesOf(sets, part, known)),
+      )
   }
 }
 
-function refine(partitions: readonly (readonly CharSet[])[]): readonly CharSet[] {
+function refine(sets: TextSets, partitions: readonly (readonly CharSet[])[]): readonly CharSet[] {
   return partitions.reduce<readonly CharSet[]>(
     (all, partition) =>
       all.length === 1
@@ -61,7 +69,12 @@ function refine(partitions: readonly (readonly CharSet[])[]): readonly CharSet[]
         : partition.length === 1
           ? all
           : all.flatMap((one) =>
-              partition.map((other) => intersectChars(one, other)).filter(({ length }) => length > 0),
+              partition
+                .map((other) => {
+                  sets.spend(one.length + other.length)
+                  return intersectChars(one, other)
+                })
+                .filter(({ length }) => length > 0),
             ),
     [anyChar],
   )

@@ -7,6 +7,14 @@ const mostStates = 4_000
 
 /** Returns shortest texts of a set, at most `count`; an empty list when it has none, undefined when the search is too large. */
 export function findTexts(sets: TextSets, set: TextSet, count = 1): readonly string[] | undefined {
+  const earlier = count === 1 ? sets.shortest.get(set) : undefined
+  if (earlier !== undefined) return earlier
+  const found = searchTexts(sets, set, count)
+  if (count === 1 && found !== undefined) sets.shortest.set(set, found)
+  return found
+}
+
+function searchTexts(sets: TextSets, set: TextSet, count: number): readonly string[] | undefined {
   const classes = new Map<TextSet, readonly CharSet[]>()
   const found: string[] = []
   const seen = new Set<TextSet>([set])
@@ -15,7 +23,7 @@ export function findTexts(sets: TextSets, set: TextSet, count = 1): readonly str
     const next: typeof level = []
     for (const { set: current, text } of level) {
       if (current.hasBlank && found.push(text) >= count) return found
-      for (const chars of charClassesOf(current, classes)) {
+      for (const chars of charClassesOf(sets, current, classes)) {
         const char = pickChar(chars)
         const derived = derive(sets, current, char)
         if (derived === sets.nothing) continue

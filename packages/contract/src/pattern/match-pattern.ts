@@ -11,7 +11,9 @@ export function matcherOf(pattern: string): RegExp | undefined {
 
 function compile(pattern: string): RegExp | undefined {
   try {
-    return new RegExp(pattern, 'u')
+    const matcher = new RegExp(pattern, 'u')
+    matcher.test('') // Compiles it: one that is too large fails here, not later.
+    return matcher
   } catch {
     return undefined // The schema's own validator decides; here the answer is that it is not known.
   }

@@ -9,12 +9,16 @@ export type PatternSyntax =
   | { readonly kind: 'START' | 'END' }
   | { readonly kind: 'AHEAD'; readonly item: PatternSyntax; readonly isNegative: boolean }
 
+/** Longer patterns, and deeper groups, are not read: each part is a level of the functions that compare it. */
+const longestPattern = 4_000
+const deepestGroup = 100
+
 /**
  * Parses a pattern as JavaScript does with the flag `u`. Undefined for what a set of texts cannot express or is not read here:
  * back references, word boundaries, look-behind.
  */
 export function parsePattern(pattern: string): PatternSyntax | undefined {
-  if (matcherOf(pattern) === undefined) return undefined
+  if (pattern.length > longestPattern || matcherOf(pattern) === undefined) return undefined
   const parser = new PatternParser(pattern)
   const parsed = parser.choice()
   return parser.isDone ? parsed : undefined
@@ -57,6 +61,7 @@ const controls: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, 
 class PatternParser {
   readonly #chars: readonly string[]
   #at = 0
+  #groups = 0
   #isUnknown = false
 
   constructor(pattern: string) {
@@ -128,7 +133,10 @@ class PatternParser {
     } else if (rest.startsWith('?<=') || rest.startsWith('?<!')) this.#isUnknown = true
     else if (rest.startsWith('?<')) this.#at = this.#chars.indexOf('>', this.#at) + 1
     else if (rest.startsWith('?')) this.#isUnknown = true
+    this.#groups += 1
+    if (this.#groups > deepestGroup) this.#isUnknown = true
     const item = this.choice()
+    this.#groups -= 1
     if (!this.#take(')')) this.#isUnknown = true
     return ahead === undefined ? item : { kind: 'AHEAD', item, isNegative: ahead === 'NOT_AHEAD' }
   }

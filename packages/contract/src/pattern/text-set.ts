@@ -1,3 +1,4 @@
+import { StateError } from '@waybill/core'
 import { anyChar, type CharSet, charSet } from './char-set.ts'
 
 /**
@@ -25,8 +26,17 @@ export type TextSet =
   | { readonly kind: 'OR' | 'AND'; readonly id: number; readonly hasBlank: boolean; readonly parts: readonly TextSet[] }
   | { readonly kind: 'NOT'; readonly id: number; readonly hasBlank: boolean; readonly item: TextSet }
 
+/** Thrown inside {@link TextSets.within}, and caught there. */
+const tooMuchWork = new StateError('The pattern takes too much work to compare.')
+
 /** Makes text sets; those of one factory can be compared. */
 export class TextSets {
+  /** Shortest texts of sets that were searched before. */
+  readonly shortest: Map<TextSet, readonly string[]> = new Map()
+  /** Keys of searches without an answer. */
+  readonly undecided: Set<string> = new Set()
+  #work = 0
+  #mostWork = Number.POSITIVE_INFINITY
   readonly #known = new Map<string, TextSet>()
   readonly nothing: TextSet = this.#once('NOTHING', (id) => ({ kind: 'NOTHING', id, hasBlank: false }))
   readonly blank: TextSet = this.#once('BLANK', (id) => ({ kind: 'BLANK', id, hasBlank: true }))
@@ -38,7 +48,32 @@ export class TextSets {
     item: this.nothing,
   }))
 
+  /** Steps of all computations so far. */
+  get work(): number {
+    return this.#work
+  }
+
+  /** Runs a computation; undefined if it takes more than a number of steps. */
+  within<T>(mostSteps: number, compute: () => T): T | undefined {
+    this.#mostWork = this.#work + mostSteps
+    try {
+      return compute()
+    } catch (error) {
+      if (error === tooMuchWork) return undefined
+      throw error
+    } finally {
+      this.#mostWork = Number.POSITIVE_INFINITY
+    }
+  }
+
+  /** Counts steps of the computation that runs. */
+  spend(steps: number): void {
+    this.#work += steps
+    if (this.#work > this.#mostWork) throw tooMuchWork
+  }
+
   chars(chars: CharSet): TextSet {
+    this.spend(chars.length)
     if (chars.length === 0) return this.nothing
     return this.#once(`CHARS ${JSON.stringify(chars)}`, (id) => ({ kind: 'CHARS', id, hasBlank: false, chars }))
   }
@@ -103,13 +138,14 @@ export class TextSets {
   }
 
   #join(kind: 'OR' | 'AND', parts: readonly TextSet[], none: TextSet): TextSet {
+    this.spend(parts.length)
     const unique = [...new Set(parts)].toSorted((one, other) => one.id - other.id)
     const [first] = unique
     if (first === undefined) return none
     if (unique.length === 1) return first
     // A part and its complement.
-    if (unique.some((part) => part.kind === 'NOT' && unique.includes(part.item)))
-      return kind === 'OR' ? this.any : this.nothing
+    const all = new Set(unique)
+    if (unique.some((part) => part.kind === 'NOT' && all.has(part.item))) return kind === 'OR' ? this.any : this.nothing
     return this.#once(`${kind} ${unique.map(({ id }) => id).join(' ')}`, (id) => ({
       kind,
       id,
@@ -119,6 +155,7 @@ export class TextSets {
   }
 
   #once(key: string, create: (id: number) => TextSet): TextSet {
+    this.spend(1)
     const known = this.#known.get(key)
     if (known !== undefined) return known
     const created = create(this.#known.size)

@@ -18,6 +18,8 @@ export interface DrawOptions {
 }
 
 const mostDepth = 7
+/** Steps of a search for texts of a pattern. */
+const mostPatternWork = 400_000
 
 /**
  * Draws values near what schemas accept: bounds, listed values, optional members present and absent. Most fit, some do not;
@@ -179,9 +181,11 @@ export class ValueDrawer {
     const key = patterns.join('\n')
     const known = this.#texts.get(key)
     if (known !== undefined) return known
-    const sets = patterns.flatMap((pattern) => textsMatching(this.#sets, pattern) ?? [])
-    const found = sets.length === 0 ? [] : (findTexts(this.#sets, this.#sets.and(sets), 6) ?? [])
-    const texts = found.length === 0 ? ['a', 'foo', ''] : found
+    const found = this.#sets.within(mostPatternWork, () => {
+      const sets = patterns.flatMap((pattern) => textsMatching(this.#sets, pattern) ?? [])
+      return sets.length === 0 ? [] : findTexts(this.#sets, this.#sets.and(sets), 6)
+    })
+    const texts = found === undefined || found.length === 0 ? ['a', 'foo', ''] : found
     this.#texts.set(key, texts)
     return texts
   }

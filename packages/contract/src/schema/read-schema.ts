@@ -1,5 +1,6 @@
 import { ArgumentError } from '@waybill/core'
 import { type Dialect, dialectOf, refHidesSiblings } from './dialect.ts'
+import { isDeeperThan } from './is-deeper-than.ts'
 import { canonicalText, isJsonObject, type JsonObject, type JsonValue, pointerTo } from './json.ts'
 import { indexSchema, type LocatedSchema, type SchemaIndex } from './schema-index.ts'
 import { createNode, type SchemaNode, type SchemaType } from './schema-node.ts'
@@ -28,6 +29,7 @@ export function readSchema(schema: unknown): SchemaDocument {
     throw new ArgumentError('A JSON Schema is an object or a boolean.', {
       hint: 'Pass the schema itself, not its text.',
     })
+  if (isDeeperThan(schema, deepestJson)) return undecidable(nestedTooDeep, dialectOf(schema))
   const declared = dialectOf(schema)
   const dialect = declared ?? '2020-12'
   const reader = new SchemaReader(indexSchema(schema, dialect), dialect)
@@ -35,6 +37,18 @@ export function readSchema(schema: unknown): SchemaDocument {
   const defects = [{ pointer: '/$schema', message: 'names a dialect that is not known' }]
   return { root: createNode('', { unknown: ['$schema'] }), dialect, defects }
 }
+
+/** The meaning of a document that is not read. */
+function undecidable(reason: string, dialect: Dialect = '2020-12'): SchemaDocument {
+  return { root: createNode('', { unknown: [reason] }), dialect, defects: [] }
+}
+
+/** Levels of a document's text, each schema inside a property is two; all that follows goes as deep. */
+const deepestJson = 400
+/** Levels of schemas, those behind references included. */
+const deepestSchema = 250
+/** The keyword that stands for what lies deeper. */
+const nestedTooDeep = 'nesting beyond 250 levels'
 
 const typeNames: readonly SchemaType[] = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']
 
@@ -46,6 +60,7 @@ class SchemaReader {
   readonly #nodes = new Map<object, SchemaNode>()
   readonly #index: SchemaIndex
   readonly #dialect: Dialect
+  #depth = 0
 
   constructor(index: SchemaIndex, dialect: Dialect) {
     this.#index = index
@@ -62,6 +77,16 @@ class SchemaReader {
     if (typeof schema === 'boolean') return createNode(pointer, { isNever: !schema })
     const earlier = this.#nodes.get(schema)
     if (earlier !== undefined) return earlier
+    if (this.#depth >= deepestSchema) return createNode(pointer, { unknown: [nestedTooDeep] })
+    this.#depth += 1
+    try {
+      return this.#readObject(schema, pointer, base)
+    } finally {
+      this.#depth -= 1
+    }
+  }
+
+  #readObject(schema: JsonObject, pointer: string, base: string): SchemaNode {
     const node = createNode(pointer)
     this.#nodes.set(schema, node)
     const text = canonicalText(schema)
