@@ -5,7 +5,7 @@ import { tryPairs } from '../support/try-pairs.ts'
 const pairs = 5_000
 
 test('S2-072 what is called compatible never fails cross-validation of generated events', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, () => {
   const tally = tryPairs({ pairs, from: 20_261_118, events: 8, judgedEvery: 40 })
   process.stdout.write(`${JSON.stringify(tally)}\n`)
