@@ -43,11 +43,12 @@ test.each([
   expect(codesOf(withPattern(older), withPattern(older))).toEqual([])
 })
 
+const password = (most: number): object => withPattern(`^(?=.*[a-z])(?=.*[A-Z])(?=.*\\d)(?=.*[^\\w]).{8,${most}}$`)
+const listed = (names: readonly string[]): object => withPattern(`^(?:${names.join('|')})$`)
+
 test('patterns of realistic size are compared to their end', () => {
-  const password = (most: number): object => withPattern(`^(?=.*[a-z])(?=.*[A-Z])(?=.*\\d)(?=.*[^\\w]).{8,${most}}$`)
   expect(codesOf(password(40), password(30))).toEqual(['WB-C209'])
   const countries = Array.from({ length: 250 }, (__, n) => String.fromCodePoint(65 + Math.floor(n / 26), 65 + (n % 26)))
-  const listed = (names: readonly string[]): object => withPattern(`^(?:${names.join('|')})$`)
   expect(codesOf(listed(countries), listed(countries.slice(1)))).toEqual(['WB-C209'])
 })
 

@@ -69,12 +69,15 @@ describe('a schema whose library judges in another way than its JSON Schema', ()
   test('is found in a refinement of TypeBox, by an event that it refuses', async () => {
     const even = Type.Refine(Type.Integer({ minimum: 0, maximum: 9 }), (value) => value % 2 === 0)
     const order = Type.Object({ total: even })
-    const schema = fromJsonSchema(order, {
-      compile() {
-        const compiled = Compile(order)
-        return (value) => compiled.Check(value)
+    const schema = fromJsonSchema(
+      { ...order },
+      {
+        compile() {
+          const compiled = Compile(order)
+          return (value) => compiled.Check(value)
+        },
       },
-    })
+    )
     expect(await messagesOf(schema)).toEqual(['waybill refuses what the exported JSON Schema accepts: is not valid'])
   })
 
