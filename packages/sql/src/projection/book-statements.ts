@@ -125,13 +125,18 @@ export class BookStatements {
     )
   }
 
-  claim(build: BuildId, { topic, partition, epoch }: ClaimedPartition, owner: string, leaseMs: number): RowStatement {
+  claim(
+    build: BuildId,
+    { topic, partition, next, epoch }: ClaimedPartition,
+    owner: string,
+    leaseMs: number,
+  ): RowStatement {
     return this.#make((b) => {
       const set = `owner = ${b.bind(owner)}, epoch = epoch + 1, leased_until = ${this.#now} + ${b.bind(leaseMs)}`
       const where = this.#ofPartition(build, topic, partition, b)
       return (
         `UPDATE ${this.#tables.position} SET ${set} WHERE ${where} AND epoch = ${b.bind(epoch)} ` +
-        `AND (leased_until <= ${this.#now} OR owner = ${b.bind(owner)})`
+        `AND next_offset = ${b.bind(next)} AND (leased_until <= ${this.#now} OR owner = ${b.bind(owner)})`
       )
     })
   }

@@ -170,7 +170,7 @@ export class SqlProjectionStore implements ProjectionStore {
       const free = await sendTo(connection, this.#book.unleased(build, owner))
       for (const row of free.rows) {
         const found = this.#book.claimed(row)
-        // Another worker may have claimed it since, which raised its epoch.
+        // Since then another worker may have claimed it, or its former holder may have moved its position on.
         const { changed } = await sendTo(connection, this.#book.claim(build, found, owner, leaseMs))
         if (changed > 0) return { ...found, epoch: found.epoch + 1 }
       }
