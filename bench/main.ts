@@ -8,6 +8,7 @@ import {
   readBenchCommand,
 } from './src/bench-options.ts'
 import { runConnectorBench } from './src/connector/run-connector.ts'
+import { runDeadLettersBench } from './src/dead-letters/run-dead-letters.ts'
 import { runKafkaClientBench } from './src/kafka-client/run-kafka-client.ts'
 import { runMemoryBench } from './src/memory/run-memory.ts'
 import { runMovesBench } from './src/moves/run-moves.ts'
@@ -22,6 +23,7 @@ const benches: ReadonlyMap<string, (options: BenchOptions) => Promise<void>> = n
   ['connector', runConnectorBench],
   ['outbox', runOutboxBench],
   ['moves', runMovesBench],
+  ['dead-letters', runDeadLettersBench],
   ['memory', runMemoryBench],
   ['projection', runProjectionBench],
   ['startup', runStartupBench],

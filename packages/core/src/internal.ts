@@ -150,6 +150,7 @@ export {
   type GroupTriage,
   groupCursor,
   groupStateOf,
+  isSelectedLetter,
   letterCursor,
   rankOf,
   readGroupCursor,

@@ -174,6 +174,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'service',
       'resource',
       'stream',
+      'triage',
       'server',
       'mount',
     ],

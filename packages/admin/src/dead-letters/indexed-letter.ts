@@ -11,6 +11,7 @@ export interface IndexingRule {
   readonly messages: boolean
   /** @defaultValue the standard rule */
   readonly fingerprint?: Fingerprint | undefined
+  readonly fingerprintVersion?: string | undefined
 }
 
 const maxKeyBytes = 256

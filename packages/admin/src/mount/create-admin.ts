@@ -24,6 +24,10 @@ import { type AdminServices, createServices } from '../service/admin-services.ts
 import { StreamHub } from '../stream/stream-hub.ts'
 import { streamRoute } from '../stream/stream-route.ts'
 import { streamSources } from '../stream/stream-sources.ts'
+import { editRoutes } from '../triage/edit-route.ts'
+import { groupRoutes } from '../triage/group-routes.ts'
+import { letterRoutes } from '../triage/letter-routes.ts'
+import { scanRoutes } from '../triage/scan-route.ts'
 import { type FastifyAdminPlugin, fastifyPlugin } from './fastify-plugin.ts'
 import { type FetchOptions, fetchWith, type HonoContext, peerOf } from './fetch-handler.ts'
 import { type NodeListener, nodeListener } from './node-listener.ts'
@@ -95,6 +99,10 @@ function routesOf(services: AdminServices): readonly Route[] {
     ...clusterRoutes(services),
     ...schemaRoutes(services),
     ...auditRoutes(services),
+    ...groupRoutes(services),
+    ...letterRoutes(services),
+    ...scanRoutes(services),
+    ...editRoutes(services),
     ...systemRoutes(services),
   ]
 }

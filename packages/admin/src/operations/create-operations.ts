@@ -12,6 +12,7 @@ import {
   AuditedOperations,
   administrationRule,
   createMemoryOperationStore,
+  type DeadLetterIndex,
   type OperationItem,
   type OperationQuery,
   type OperationStore,
@@ -35,7 +36,8 @@ import {
   text,
 } from '@waybill/core/option'
 import { type Fingerprint, standardFingerprint } from '../dead-letters/fingerprint.ts'
-import { createDeadLetterKind } from './dead-letter-kinds.ts'
+import { createDeadLetterKind, type DeadLetterKindDeps } from './dead-letter-kinds.ts'
+import { LetterStates } from './letter-states.ts'
 import { UnknownOperationTypeError } from './operation-errors.ts'
 import type { OperationKind } from './operation-kind.ts'
 import { limitRules } from './operation-limits.ts'
@@ -72,6 +74,11 @@ export interface OperationsOptions {
    * @defaultValue by error class, message without ids, first own frame and event type
    */
   readonly fingerprint?: Fingerprint | undefined
+  /**
+   * The index of dead letters: operations leave out what is not OPEN, and mark what they did.
+   * @defaultValue none: operations know nothing of each other
+   */
+  readonly deadLetters?: DeadLetterIndex | undefined
   /**
    * Permissions and audit log for creating, starting, pausing, resuming, cancelling and changing operations. The effects
    * of an operation are permitted and audited by the connector and the outbox.
@@ -139,6 +146,7 @@ const rules = {
     },
   ),
   fingerprint: optional(func<Fingerprint>()),
+  deadLetters: optional(instance<DeadLetterIndex>('an index of dead letters', (value) => hasMethods(value, 'mark'))),
   administration: administrationRule,
   leaseMs: durationMs({ default: 30_000, min: 1_000, because: 'longer than a pause of the process' }),
   pollMs: durationMs({ default: 5_000, min: 10, because: 'a takeover within seconds is soon enough' }),
@@ -158,7 +166,9 @@ export function createOperations(options: OperationsOptions): Operations {
   const resolved = resolveOptions('createOperations', rules, options)
   const { connector, outboxes, fingerprint, administration, instance: name, leaseMs, pollMs, runtime } = resolved
   const store = resolved.store ?? createMemoryOperationStore({ runtime })
-  const kinds = kindsOf(connector, outboxes, fingerprint ?? standardFingerprint, runtime)
+  const { deadLetters } = resolved
+  const states = deadLetters === undefined ? undefined : new LetterStates(deadLetters, fingerprint, runtime)
+  const kinds = kindsOf(connector, outboxes, { fingerprint: fingerprint ?? standardFingerprint, states }, runtime)
   for (const kind of resolved.kinds) kinds.set(kind.type, kind)
   const audited = new AuditedOperations<OperationAction>(
     runtime,
@@ -174,12 +184,14 @@ export function createOperations(options: OperationsOptions): Operations {
     runtime,
     start: () => {
       tally = new OutcomeTally(store, name, runtime)
+      states?.start()
       runner.start()
       telemetry.start()
     },
     stop: async () => {
       await Promise.all([runner.stop(), telemetry.close()])
       await tally?.close()
+      await states?.close()
     },
     running: () => runner.running,
   })
@@ -274,13 +286,13 @@ function wishedOf(operation: StoredOperation | undefined): object {
 function kindsOf(
   connector: Pick<Connector, 'admin'> | undefined,
   outboxes: Readonly<Record<string, OperatedOutbox>>,
-  fingerprint: Fingerprint,
+  letters: Omit<DeadLetterKindDeps, 'connector'>,
   runtime: Runtime,
 ): Map<OperationType, OperationKind> {
   const kinds: OperationKind[] = []
   if (connector !== undefined) {
     for (const type of ['REPLAY', 'REPLAY_TO_TIER', 'RELEASE', 'EDIT_REPLAY'] as const)
-      kinds.push(createDeadLetterKind(type, { connector, fingerprint }))
+      kinds.push(createDeadLetterKind(type, { connector, ...letters }))
     kinds.push(createPurgeKind(connector))
   }
   if (Object.keys(outboxes).length > 0)

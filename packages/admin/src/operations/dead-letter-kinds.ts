@@ -1,7 +1,7 @@
 /** Replays, replays to a tier, releases and edited replays of dead letters: one engine, four requests. */
 
 import { Buffer } from 'node:buffer'
-import type { Connector } from '@waybill/connector'
+import type { Connector, StoredDeadLetter } from '@waybill/connector'
 import {
   type DeadLetterEdit,
   type DeadLetterReplay,
@@ -10,12 +10,13 @@ import {
   rangesOf,
   type SelectedReplayOptions,
 } from '@waybill/connector/internal'
-import { ArgumentError, type OperatorIdentity } from '@waybill/core'
+import { ArgumentError, describeThrown, type OperatorIdentity, StateError } from '@waybill/core'
 import { type LogRange, type OperationType, rangeToJson, type StoredOperation } from '@waybill/core/internal'
 import type { Fingerprint } from '../dead-letters/fingerprint.ts'
 import { countSelection } from './count-selection.ts'
 import { type LetterFilter, predicateOf } from './dead-letter-predicate.ts'
 import { cursorOf } from './decide-step.ts'
+import type { LetterMarks, LetterStates } from './letter-states.ts'
 import { type FrozenNext, NextLettersSession } from './next-letters.ts'
 import type {
   AppliedBatch,
@@ -30,6 +31,8 @@ import { readEditRequest, readReplayRequest, singleLimits } from './operation-re
 /** The collaborators of the kinds. */
 export interface DeadLetterKindDeps {
   readonly connector: Pick<Connector, 'admin'>
+  /** Where operations look for states, and note theirs; undefined: states are not known. */
+  readonly states: LetterStates | undefined
   readonly fingerprint: Fingerprint
 }
 
@@ -52,18 +55,24 @@ export function createDeadLetterKind(
   type: Extract<OperationType, 'REPLAY' | 'REPLAY_TO_TIER' | 'RELEASE' | 'EDIT_REPLAY'>,
   deps: DeadLetterKindDeps,
 ): OperationKind {
-  const { connector, fingerprint } = deps
+  const { connector, fingerprint, states } = deps
   const open = (
     frozen: FrozenReplay,
     ranges: readonly LogRange[],
     options: Pick<SelectedReplayOptions, 'operation' | 'dryRun'>,
     operator: OperatorIdentity,
+    onSelected?: (letter: StoredDeadLetter) => void,
   ): Promise<DeadLetterReplay> => {
     const { binding, filter, maxReplays, edit } = frozen
-    const where = filter === undefined ? undefined : predicateOf(filter, fingerprint)
+    const selects = filter === undefined ? () => true : predicateOf(filter, fingerprint)
+    const where = (letter: StoredDeadLetter): boolean => {
+      if (!selects(letter)) return false
+      onSelected?.(letter)
+      return true
+    }
     return connector.admin.openReplay(
       binding,
-      { ranges, ...(where === undefined ? {} : { where }) },
+      { ranges, where },
       {
         to: frozen.to,
         ...options,
@@ -104,8 +113,11 @@ export function createDeadLetterKind(
       const { next } = request as FrozenReplay
       if (next !== undefined)
         return new NextLettersSession(connector.admin, request as FrozenNext, cursorOf(progress).position, operator)
-      const replay = await open(request as FrozenReplay, progress.remaining, { operation: id }, operator)
-      return new DeadLetterSession(replay)
+      const frozen = request as FrozenReplay
+      const marks = states?.open(connector, { id, type, binding: frozen.binding })
+      const onSelected = marks === undefined ? undefined : marks.read
+      const replay = await open(frozen, progress.remaining, { operation: id }, operator, onSelected)
+      return new DeadLetterSession(replay, marks)
     },
   }
 }
@@ -125,10 +137,12 @@ function requireHeld({ topic, partition, from, until }: LogRange, held: readonly
 
 class DeadLetterSession implements OperationSession {
   readonly #replay: DeadLetterReplay
+  readonly #marks: LetterMarks | undefined
   readonly #batches = new WeakMap<RunBatch, ReplayBatch>()
 
-  constructor(replay: DeadLetterReplay) {
+  constructor(replay: DeadLetterReplay, marks: LetterMarks | undefined) {
     this.#replay = replay
+    this.#marks = marks
   }
 
   async next(maxCount: number): Promise<RunBatch | undefined> {
@@ -147,10 +161,22 @@ class DeadLetterSession implements OperationSession {
   }
 
   async apply(batch: RunBatch): Promise<AppliedBatch> {
-    const { sent, refused, unsent, unknown, failure } = await this.#replay.send(this.#batches.get(batch) as ReplayBatch)
+    const read = this.#batches.get(batch) as ReplayBatch
+    const { selected } = read
+    let taken = selected
+    try {
+      taken = (await this.#marks?.take(selected)) ?? selected
+    } catch (error) {
+      // Nothing was sent: the batch is repeated once the index answers.
+      const failure = error instanceof Error ? error : new StateError(describeThrown(error))
+      return { sent: 0, refused: [], unsent: batch.intended, unknown: [], failure }
+    }
+    const others = selected.filter((one) => !taken.includes(one))
+    const { sent, refused, unsent, unknown, failure } = await this.#replay.send({ ...read, selected: taken })
+    await this.#marks?.giveBack([...refused, ...unsent])
     return {
       sent: sent.length,
-      refused: refused.map(refusedRecord),
+      refused: [...others.map((one) => ({ ...one, reason: 'NOT_OPEN' })), ...refused].map(refusedRecord),
       unsent: rangesOf(unsent),
       unknown: rangesOf(unknown),
       failure,

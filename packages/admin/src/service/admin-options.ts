@@ -1,4 +1,4 @@
-import type { Connector, ThresholdMonitor } from '@waybill/connector'
+import type { Connector, StoredDeadLetter, ThresholdMonitor } from '@waybill/connector'
 import type { AuditLog, EventCatalog, MetricsStore, Runtime, Schemas } from '@waybill/core'
 import type { AuditReader, DeadLetterIndex, OperationStore } from '@waybill/core/internal'
 import { runtimeRule } from '@waybill/core/internal'
@@ -18,6 +18,7 @@ import {
 } from '@waybill/core/option'
 import type { KafkaClient, Topology } from '@waybill/kafka'
 import type { AdminAccess, AdminIdentity } from '../access/access.ts'
+import type { IndexingRule } from '../dead-letters/indexed-letter.ts'
 import type { AdminRequest } from '../http/admin-request.ts'
 import type { AdminOutbox } from './admin-outbox.ts'
 import type { AdminProjection } from './admin-projection.ts'
@@ -32,6 +33,21 @@ export interface PayloadPolicy {
   readonly notJson?: 'SHOW' | 'HIDE'
 }
 
+/** The parts of dead letters that an index holds, and how it groups them. */
+export interface IndexingOptions {
+  /** The first 256 bytes of keys, as text. @defaultValue true */
+  readonly keys?: boolean
+  /** Messages of errors. @defaultValue true */
+  readonly messages?: boolean
+  /**
+   * Returns the failure group of a dead letter, at most 64 characters.
+   * @defaultValue by error class, message without ids, first own frame and event type
+   */
+  readonly fingerprint?: (letter: StoredDeadLetter) => string
+  /** The version of `fingerprint`: with another one the index is filled again. @defaultValue '1' */
+  readonly fingerprintVersion?: string
+}
+
 /** Options of {@link createAdmin}. */
 export interface AdminOptions {
   /** @defaultValue none: no bindings and no dead letters */
@@ -44,7 +60,7 @@ export interface AdminOptions {
   readonly projections?: Readonly<Record<string, AdminProjection>>
   /** The declared topics of each cluster: `defineTopology`. @defaultValue none: topics cannot be compared */
   readonly topologies?: Readonly<Record<string, Topology>>
-  /** Catalogs of events by a name of your own. @defaultValue none */
+  /** Catalogs of events by a name of your own; edited dead letters are checked with their schemas. @defaultValue none */
   readonly catalogs?: Readonly<Record<string, EventCatalog<Schemas>>>
   /** Metrics with a history, for rates and charts: the `metrics` of the connector's runtime. @defaultValue none */
   readonly metrics?: MetricsStore
@@ -56,6 +72,8 @@ export interface AdminOptions {
   readonly auditLog?: AuditLog & Partial<AuditReader>
   /** @defaultValue in memory, filled by reading the dead letter topics */
   readonly deadLetters?: DeadLetterIndex
+  /** The parts of dead letters that the index holds, and how it groups them. @defaultValue all of them */
+  readonly indexing?: IndexingOptions
   /** Returns the operator who sends a request; null if unknown. @defaultValue none: only requests from this machine are answered */
   readonly identify?: (request: AdminRequest) => Promise<AdminIdentity | null> | AdminIdentity | null
   /** Returns what the operator may do. @defaultValue READ_ONLY; without `identify` ALL */
@@ -76,7 +94,9 @@ export interface AdminOptions {
 }
 
 /** Options with their defaults. */
-export interface ResolvedAdminOptions extends Omit<AdminOptions, 'runtime' | 'payloads' | 'clusters' | 'outboxes'> {
+export interface ResolvedAdminOptions
+  extends Omit<AdminOptions, 'runtime' | 'payloads' | 'clusters' | 'outboxes' | 'indexing'> {
+  readonly indexing: IndexingRule
   readonly clusters: Readonly<Record<string, KafkaClient>>
   readonly outboxes: Readonly<Record<string, AdminOutbox>>
   readonly projections: Readonly<Record<string, AdminProjection>>
@@ -126,6 +146,12 @@ const rules = {
   operations: optional(instance<OperationStore>('an OperationStore', has('create', 'take', 'wish'))),
   auditLog: optional(instance<AuditLog & Partial<AuditReader>>('an AuditLog', has('write'))),
   deadLetters: optional(instance<DeadLetterIndex>('a DeadLetterIndex', has('put', 'query', 'groups'))),
+  indexing: nested({
+    keys: boolean({ default: true, because: 'operators search for the keys of customers' }),
+    messages: boolean({ default: true, because: 'operators search for messages' }),
+    fingerprint: optional(func<NonNullable<IndexingOptions['fingerprint']>>()),
+    fingerprintVersion: text({ default: '1', because: 'a first rule has one version' }),
+  }),
   identify: optional(func<NonNullable<AdminOptions['identify']>>()),
   authorize: optional(func<NonNullable<AdminOptions['authorize']>>()),
   payloads: nested({

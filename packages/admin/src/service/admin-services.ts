@@ -1,8 +1,10 @@
 import type { OperatorIdentity } from '@waybill/core'
-import { AuditedOperations } from '@waybill/core/internal'
+import { AuditedOperations, createMemoryDeadLetterIndex } from '@waybill/core/internal'
+import { LetterIndexing } from '../dead-letters/letter-indexing.ts'
 import { createOperations, type Operations } from '../operations/create-operations.ts'
 import { createRebuildKind } from '../operations/rebuild-kind.ts'
 import type { ResolvedAdminOptions } from './admin-options.ts'
+import { bindingKey } from './find-binding.ts'
 import { PayloadReads } from './payload-reads.ts'
 
 /** The parts that routes read and change. */
@@ -12,6 +14,7 @@ export interface AdminServices {
   /** Changes and reads of payloads that the engine does not audit itself. */
   readonly audited: AuditedOperations<string>
   readonly operations: Operations
+  readonly letters: LetterIndexing
   readonly payloadReads: PayloadReads
   /** When this process began to answer, epoch ms. */
   readonly startedAtMs: number
@@ -30,10 +33,13 @@ const stopMs = 30_000
 export function createServices(options: ResolvedAdminOptions): AdminServices {
   const { auditLog, runtime, connector, outboxes } = options
   const administration = { permits, ...(auditLog === undefined ? {} : { auditLog }) }
+  const index = options.deadLetters ?? createMemoryDeadLetterIndex({ runtime })
   const operations = createOperations({
     connector,
     outboxes,
     store: options.operations,
+    fingerprint: options.indexing.fingerprint,
+    deadLetters: index,
     instance: options.instance,
     kinds: Object.keys(options.projections).length === 0 ? [] : [createRebuildKind(options.projections)],
     administration,
@@ -42,16 +48,25 @@ export function createServices(options: ResolvedAdminOptions): AdminServices {
   // Also without a request: operations of processes that disappeared wait for a runner.
   const started = operations.start().catch((err: unknown) => runtime.logger.error({ err }, 'Operations not started'))
   const audited = new AuditedOperations<string>(runtime, 'INSTANCE', administration)
+  const letters = new LetterIndexing({
+    index,
+    connector,
+    clusters: options.clusters,
+    rule: options.indexing,
+    runtime,
+    keyOf: bindingKey,
+  })
   return {
     options,
     connector,
     audited,
-    payloadReads: new PayloadReads(audited, runtime),
     operations,
+    letters,
+    payloadReads: new PayloadReads(audited, runtime),
     startedAtMs: runtime.clock.now(),
     async close() {
       await started
-      await operations.stop({ deadlineMs: stopMs })
+      await Promise.all([operations.stop({ deadlineMs: stopMs }), letters.close()])
     },
   }
 }

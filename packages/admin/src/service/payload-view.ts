@@ -47,10 +47,20 @@ export function textView(text: string | null, isShown: boolean): ByteView | null
   return isShown ? cutView(bytes) : { hidden: true, bytes: bytes.length }
 }
 
+/** Returns bytes to which no mask applies: a key. */
+export function bytesView(bytes: Uint8Array | null, isShown: boolean): ByteView | null {
+  if (bytes === null) return null
+  return isShown ? cutView(Buffer.from(bytes)) : { hidden: true, bytes: bytes.length }
+}
+
 /** Returns the value of a header. */
-export function headerView(name: string, value: string, { isShown, policy }: PayloadRule): ByteView | null {
+export function headerView(
+  name: string,
+  value: Uint8Array | string | null,
+  { isShown, policy }: PayloadRule,
+): ByteView | null {
   const isMasked = policy.maskHeaders.some((one) => one.toLowerCase() === name.toLowerCase())
-  return textView(value, isShown && !isMasked)
+  return bytesView(typeof value === 'string' ? Buffer.from(value) : value, isShown && !isMasked)
 }
 
 function cutView(bytes: Buffer): ByteView {

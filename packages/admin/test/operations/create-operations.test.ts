@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { applicationOperator, createMemoryMetrics } from '@waybill/core'
-import type { OperationStore } from '@waybill/core/internal'
+import { createMemoryDeadLetterIndex, type OperationStore } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 import { standardFingerprint } from '../../src/dead-letters/fingerprint.ts'
 import { ana, inScene } from './operations-scene.ts'
@@ -386,6 +386,35 @@ describe('requests', () => {
       const { id } = await operations.create({ ...everything, filter: { group: groups.get('c1') } }, ana)
       await scene.reached(id, 'DONE')
       await scene.until(() => expect(scene.handled.toSorted()).toEqual(['c1', 'c2']))
+    }))
+
+  test('leave out dead letters that are not OPEN', () =>
+    inScene(async (scene) => {
+      await scene.bury(['c1', 'c2', 'c3'])
+      scene.fails = () => false
+      const deadLetters = createMemoryDeadLetterIndex({ runtime: scene.runtime })
+      const operations = await scene.operations({ deadLetters })
+      const first = await operations.create({ ...everything, limit: 2 }, ana)
+      expect((await scene.reached(first.id, 'DONE')).progress.sent).toBe(2n)
+      const all = await operations.create(everything, ana)
+      expect((await scene.reached(all.id, 'DONE')).progress).toMatchObject({ sent: 1n, refused: { NOT_OPEN: 2n } })
+      await scene.until(async () => {
+        const { items } = await deadLetters.query({}, { limit: 10 })
+        expect(items.map(({ state }) => state)).toEqual(['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED'])
+        expect(new Set(items.map(({ operation }) => operation))).toEqual(new Set([first.id, all.id]))
+      })
+    }))
+
+  test('mark dead letters whose copies failed again', () =>
+    inScene(async (scene) => {
+      await scene.bury(['c1'])
+      const deadLetters = createMemoryDeadLetterIndex({ runtime: scene.runtime })
+      const operations = await scene.operations({ deadLetters })
+      const { id } = await operations.create(everything, ana)
+      await scene.until(async () => {
+        const { items } = await deadLetters.query({ operation: id }, { limit: 10 })
+        expect(items.map(({ state }) => state)).toEqual(['FAILED_AGAIN'])
+      })
     }))
 
   test('with one idempotency key are one operation', () =>

@@ -81,6 +81,10 @@ const validBodies = {
   ],
   '/eventbus/bindings': [{ name: 'extra', topic: 'orders', groupId: 'extra', handler: 'echo' }],
   '/eventbus/operations/{id}': [{ rate: 7 }],
+  '/eventbus/dead-letters/{id}/edit': [
+    { value: 'fixed', headers: { set: { source: 'ana' }, remove: ['x'] }, target: 'BINDING', newEventId: true, reason },
+  ],
+  '/eventbus/dead-letters/groups/{group}': [{ state: 'RESOLVED', note: 'fixed', reason }],
   '/eventbus/bindings/{name}/positions/seek': [
     { to: 'EARLIEST', reason },
     { to: { offset: '1' }, partitions: [0], reason },
@@ -183,6 +187,7 @@ async function inWorld(program: (world: FuzzWorld) => Promise<void>): Promise<vo
           balances: { projection: { name: 'balances', revision: 1 }, store: createMemoryProjectionStore() },
         },
         topologies: { default: defineTopology({ environment: 'DEV', topics: [{ name: 'orders', partitions: 2 }] }) },
+        editing: { headers: 'CUSTOM' },
         metrics,
         auditLog,
         runtime,

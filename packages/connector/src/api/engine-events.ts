@@ -51,6 +51,10 @@ declare module '@waybill/core' {
       readonly originalTopic: string
       readonly originalPartition: number
       readonly originalOffset: bigint
+      /** The record that became the dead letter, as the copy claims: to show it, never to decide. Undefined if it claims none. */
+      readonly claimedOriginal:
+        | { readonly topic: string; readonly partition: number; readonly offset: bigint }
+        | undefined
     }
     /** An operator moved the position of a group. */
     'position:moved': TopicPartition & {

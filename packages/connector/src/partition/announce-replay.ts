@@ -1,8 +1,10 @@
-import { engineChannel } from '@waybill/core/internal'
+import type { EngineEvents } from '@waybill/core'
+import { engineChannel, originalHeader } from '@waybill/core/internal'
 import type { ResolvedBinding } from '../binding/resolved-binding.ts'
 import type { Batch } from '../delivery/batch.ts'
 import type { Outcome } from '../delivery/outcome.ts'
 import type { Work } from '../delivery/work.ts'
+import { headersOf } from '../records/record-headers.ts'
 import { hasEngineHeaders, readTrail } from '../records/trail.ts'
 
 const replaySettled = engineChannel('replay:settled')
@@ -30,7 +32,19 @@ export function announceReplay(
     originalTopic: original.topic,
     originalPartition: original.partition,
     originalOffset: original.offset,
+    claimedOriginal: claimedOriginal(record),
   })
+}
+
+/** A copy on the source topic has a position of its own, and its headers are not trusted there. */
+function claimedOriginal(record: Work['record']): EngineEvents['replay:settled']['claimedOriginal'] {
+  const headers = headersOf(record)
+  const topic = headers.text(originalHeader.topic)
+  const partition = headers.integer(originalHeader.partition)
+  const offset = headers.offset(originalHeader.offset)
+  return topic === undefined || partition === undefined || offset === undefined
+    ? undefined
+    : { topic, partition, offset }
 }
 
 /** Publishes the outcomes of a batch whose records are all DONE. */

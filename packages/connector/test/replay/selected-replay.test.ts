@@ -202,6 +202,7 @@ describe('outcomes of copies', () => {
           isFirst: true,
           topic: `${scene.topic}.retry-1`,
           originalTopic: scene.topic,
+          claimedOriginal: { topic: scene.topic },
         })
         const [, again] = await scene.read(scene.dlt)
         expect(RecordHeaders.from(again?.headers ?? []).text('x-eventbus-replay-operation')).toBe(operation)

@@ -81,6 +81,7 @@ export interface DeadLetterFilter {
   readonly text?: string | undefined
   /** All dead letters of one record. */
   readonly original?: OriginalRef | undefined
+  readonly eventId?: string | undefined
   /** The operation that set the state. */
   readonly operation?: string | undefined
 }

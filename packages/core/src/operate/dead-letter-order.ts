@@ -31,6 +31,7 @@ export function isSelectedLetter(letter: IndexedDeadLetter, filter: DeadLetterFi
     (filter.replayCount ?? letter.replayCount) === letter.replayCount &&
     (filter.traceId === undefined || letter.traceId === filter.traceId) &&
     (operation === undefined || letter.operation === operation) &&
+    (filter.eventId === undefined || letter.eventId === filter.eventId) &&
     (key === undefined || hasKey(letter.key, key)) &&
     (original === undefined || isOf(letter, original)) &&
     (text === undefined || searchedTextOf(letter).includes(text.toLowerCase()))

@@ -35,12 +35,13 @@ function sharedConditions(filter: DeadLetterFilter, b: Bindings): string[] {
 
 /** Returns the conditions that need the rows, without those about the time. */
 function ownConditions(filter: DeadLetterFilter, b: Bindings): string[] {
-  const { minAttempts, replayCount, traceId, operation, key, original, text } = filter
+  const { minAttempts, replayCount, traceId, operation, eventId, key, original, text } = filter
   return [
     ...(minAttempts === undefined ? [] : [`attempts >= ${b.bind(minAttempts)}`]),
     ...(replayCount === undefined ? [] : [`replay_count = ${b.bind(replayCount)}`]),
     ...(traceId === undefined ? [] : [`trace_id = ${b.bind(traceId)}`]),
     ...(operation === undefined ? [] : [`operation = ${b.bind(operation)}`]),
+    ...(eventId === undefined ? [] : [`event_id = ${b.bind(eventId)}`]),
     ...(key === undefined ? [] : [keyCondition(key, b)]),
     ...(original === undefined
       ? []
@@ -66,16 +67,9 @@ export function rowsOf(filter: DeadLetterFilter, b: Bindings): string {
 }
 
 /** Returns whether counts by hour can answer a filter. */
-export function isCounted({
-  minAttempts,
-  replayCount,
-  traceId,
-  operation,
-  key,
-  original,
-  text,
-}: DeadLetterFilter): boolean {
-  return [minAttempts, replayCount, traceId, operation, key, original, text].every((one) => one === undefined)
+export function isCounted(filter: DeadLetterFilter): boolean {
+  const { minAttempts, replayCount, traceId, operation, eventId, key, original, text } = filter
+  return [minAttempts, replayCount, traceId, operation, eventId, key, original, text].every((one) => one === undefined)
 }
 
 /**

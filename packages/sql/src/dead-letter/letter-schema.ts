@@ -22,6 +22,7 @@ export function letterSchema(table: string, dialect: SqlDialect): readonly strin
     ['_group', '(group_id, state, dead_at)'],
     ['_original', '(original_topic, original_part, original_offset)'],
     ['_trace', '(trace_id)'],
+    ['_event', '(event_id)'],
     ['_key', '(record_key)'],
   ])
   const ofCounts = indexes('count', count, [['_group', '(group_id)']])

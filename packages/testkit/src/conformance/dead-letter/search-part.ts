@@ -25,6 +25,7 @@ const others: readonly (readonly [Partial<IndexedDeadLetter>, DeadLetterFilter])
   [{ key: 'Depot-9' }, { text: 'depot-9' }],
   [{ originalOffset: 77n }, { original: { topic: 'orders', partition: 1, offset: 77n } }],
   [{ operation: 'op_7' }, { operation: 'op_7' }],
+  [{ eventId: '01KD' }, { eventId: '01KD' }],
 ]
 const all = [usual, ...others.map(([given], at) => letter(at + 1, given))]
 
