@@ -12,6 +12,9 @@ import { World } from './world.ts'
 /** Maximum time to finish every operation after the last fault (L1), even at one record a second. */
 const drainMs = 900_000
 
+/** The time in which nothing is left to do, before all processes stop. */
+const idleMs = 600_000
+
 /** Runs a seed. */
 export const runOperationSeed: Simulation['run'] = seedRunner({ draw: drawProgram, World, live, mostEvents: 900_000 })
 
@@ -45,6 +48,8 @@ async function live(world: World): Promise<void> {
     return
   }
   late.abort()
+  // What is idle goes on looking for work, and must find none.
+  await runtime.timers.sleep(idleMs)
   await Promise.all(crew.members.map((runner) => runner.stop()))
   await operator.close()
   await world.judge()
