@@ -1,4 +1,4 @@
-import { createConnector } from '@waybill/connector'
+import { type Connector, createConnector } from '@waybill/connector'
 import { noopLogger, runtimeWith } from '@waybill/core'
 import { systemTimers } from '@waybill/core/internal'
 import { createKafkaClient, type OutRecord } from '@waybill/kafka'
@@ -105,6 +105,9 @@ async function stopsAndReturns(
   try {
     await eventually(async () => expect((await scene.rows()).length).toBe(accounts.length), patient)
     await eventually(async () => expect(await lag()).toBeLessThan(5), patient)
+    // The group comes to rest once each member has its share.
+    const shares = () => members.map(({ connector }) => partitionsOf(connector))
+    await eventually(async () => expect(shares()).toEqual(members.map(() => partitions / members.length)), patient)
     const rebalances = counters.get('eventbus.rebalances')
     const before = load.version
     await outage()
@@ -129,4 +132,10 @@ async function stopsAndReturns(
       await open[Symbol.asyncDispose]()
     }
   }
+}
+
+/** The partitions that the members of a process read. */
+function partitionsOf(connector: Connector): number {
+  const members = connector.listBindings().flatMap(({ containers }) => containers.flatMap((one) => one.members))
+  return members.reduce((sum, one) => sum + one.partitions.length, 0)
 }
