@@ -4,7 +4,7 @@ import { desiredBy, isReached, targetKey } from './desired-state.ts'
 
 /** Creates a control for this process alone. Desired states are kept in memory. */
 export function createLocalControl(runtime: Pick<Runtime, 'clock' | 'random'> = systemRuntime): Control {
-  const incarnation = createUlidGenerator(runtime)()
+  let incarnation: string | undefined
   const desired = new Map<string, DesiredState>()
   let joined: ControlledInstance | undefined
 
@@ -35,6 +35,7 @@ export function createLocalControl(runtime: Pick<Runtime, 'clock' | 'random'> = 
     async statuses() {
       const instance = joined
       if (instance === undefined) return []
+      incarnation ??= createUlidGenerator(runtime)()
       const seenAtMs = runtime.clock.now()
       const own = { instance: instance.name, incarnation, version: undefined, seenAtMs, isAlive: true }
       return instance.statuses().map((status) => ({ ...own, ...status }))
