@@ -21,10 +21,10 @@ describe('docs/reference/api.md', () => {
     expect(names.filter(({ meaning }) => meaning === '').map(({ name }) => name)).toEqual([])
   })
 
-  test('keeps the roots of all packages at 440 names or fewer', () => {
+  test('keeps the roots of all packages at 450 names or fewer', () => {
     const roots = readEntries(root).filter(({ specifier }) => /^@waybill\/[\w-]+$/.test(specifier))
     const perPackage = roots.map(({ source }) => exportedNames(source, read).length)
-    expect(perPackage.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(440)
+    expect(perPackage.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(450)
   })
 })
 

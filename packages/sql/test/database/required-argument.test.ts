@@ -26,12 +26,14 @@ describe('what is no database, pool or the like', () => {
   test('is looked for in all functions that take one', () => {
     expect(calls.map(([name]) => name).toSorted()).toEqual([
       'createAuditLog',
+      'createDeadLetterIndex',
       'createIdempotencyStore',
       'createInbox',
       'createOperationStore',
       'createOutboxStore',
       'createProjectionStore',
       'createRequestStore',
+      'createSharedLog',
       'fromDrizzle',
       'fromKnex',
       'fromKysely',
