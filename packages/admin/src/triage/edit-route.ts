@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { createUlidGenerator, decodeEvent, isWaybillError, OptionsError, type RecordHeaders } from '@waybill/core'
-import { utf8Text } from '@waybill/core/internal'
+import { cloudEventsHeader, eventHeader, utf8Text } from '@waybill/core/internal'
 import { AdminRequestError, DeadLetterChangedError } from '../problem/admin-errors.ts'
 import { words } from '../resource/answer-schemas.ts'
 import { awaitOperation, operationAnswer } from '../resource/await-operation.ts'
@@ -152,7 +152,8 @@ function editOf({ options }: AdminServices, { letter }: FoundLetter, body: EditB
         .map((name) => ({ path: `headers.${name}`, problem: `is ${headerClassOf(name)} and must stay` })),
     )
   const { headers } = letter.record
-  const idHeader = headers.has('id') || !headers.has('ce_id') ? 'id' : 'ce_id'
+  const idHeader =
+    headers.has(eventHeader.id) || !headers.has(cloudEventsHeader.id) ? eventHeader.id : cloudEventsHeader.id
   const all = body.newEventId ? { ...set, [idHeader]: createUlidGenerator(options.runtime)() } : set
   const dropped = new Set([...remove, ...Object.keys(all)])
   let after = headers.without((name) => dropped.has(name))
@@ -174,7 +175,7 @@ async function checkSchema(
   { options }: AdminServices,
   record: Parameters<typeof decodeEvent>[1],
 ): Promise<SchemaCheck> {
-  const event = record.headers.text('eventType') ?? record.headers.text('ce_type') ?? null
+  const event = record.headers.text(eventHeader.eventType) ?? record.headers.text(cloudEventsHeader.type) ?? null
   let found: SchemaCheck = { verdict: 'NOT_CHECKED', event, problem: null, error: undefined }
   for (const catalog of Object.values(options.catalogs)) {
     try {
