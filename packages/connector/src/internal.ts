@@ -34,6 +34,7 @@ export type { ContainerPlace } from './api/container-place.ts'
 export type { BindingCommand } from './api/container-state.ts'
 export type {
   BindingFigures,
+  BindingRates,
   BindingStatus,
   ControlAnswer,
   ControlCommand,
@@ -43,6 +44,7 @@ export type {
   ControlScope,
   ControlTarget,
   DesiredState,
+  FleetInstance,
   InstanceAnswer,
   InstanceStatus,
   StateCommand,

@@ -130,6 +130,7 @@ export {
   type MetricsStoreOptions,
 } from './metrics/metrics-store.ts'
 export { prometheusContentType, prometheusText, samplesOf } from './metrics/prometheus-text.ts'
+export { ratePerSecond } from './metrics/rate-per-second.ts'
 export type {
   DeadLetterFacet,
   DeadLetterFacetCounts,

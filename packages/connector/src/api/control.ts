@@ -94,6 +94,13 @@ export interface ControlAnswer {
   readonly instances: readonly InstanceAnswer[]
 }
 
+/** Records per second. */
+export interface BindingRates {
+  readonly processed: number
+  readonly failed: number
+  readonly dead: number
+}
+
 /** The figures of a binding in one process, over the partitions that it owns. */
 export interface BindingFigures {
   /** Partitions of the source and the tiers. */
@@ -102,6 +109,10 @@ export interface BindingFigures {
   readonly lag: bigint | undefined
   /** Records of the retry tiers without an outcome; undefined until the ends of their logs are known. */
   readonly retrying: bigint | undefined
+  /** The age of the oldest record of the source without an outcome; 0 if there is none, undefined without a partition. */
+  readonly lagSeconds?: number | undefined
+  /** Records per second of the last minute; undefined if the metrics of the process have no history. */
+  readonly rates?: BindingRates | undefined
   /** Fetched records that wait for a handler. */
   readonly buffered: number
   /** Handlers that run. */
@@ -132,6 +143,12 @@ export interface InstanceStatus extends BindingStatus {
   readonly seenAtMs: number
   /** Whether it was heard of lately. The state of one that was not is its last. */
   readonly isAlive: boolean
+}
+
+/** A process of a fleet, with or without bindings. */
+export interface FleetInstance
+  extends Pick<InstanceStatus, 'instance' | 'incarnation' | 'version' | 'seenAtMs' | 'isAlive'> {
+  readonly bindings: readonly BindingStatus[]
 }
 
 /** A process that accepts commands. */
@@ -174,5 +191,7 @@ export interface Control {
   /** Returns the state set by the last command; undefined if there was none. Waits until it is known. */
   desired(target: ControlTarget): Promise<DesiredState | undefined>
   statuses(): Promise<readonly InstanceStatus[]>
+  /** Returns the processes that have joined, also those without a binding. This one is first. */
+  instances(): Promise<readonly FleetInstance[]>
   reach(): ControlReach
 }

@@ -9,7 +9,7 @@
 
 import type { OperatorIdentity, StopOptions } from '@waybill/core'
 import type { BindingDetail, BindingView } from './binding-view.ts'
-import type { ControlAnswer, ControlScope, InstanceStatus, PausedRecord } from './control.ts'
+import type { ControlAnswer, ControlScope, FleetInstance, InstanceStatus, PausedRecord } from './control.ts'
 import type { DeadLetterAdmin } from './dead-letter-admin.ts'
 import type { PositionReport, ResetPosition, SeekPosition, SkipPosition } from './position-command.ts'
 
@@ -63,6 +63,8 @@ export interface EventBusAdmin extends DeadLetterAdmin {
   getByTopic(topic: string): readonly BindingView[]
   /** Returns the state of all bindings in every instance that the control knows. */
   statuses(): Promise<readonly InstanceStatus[]>
+  /** Returns the processes that the control knows, also those without a binding. */
+  instances(): Promise<readonly FleetInstance[]>
   /** Moves to an offset, a time, or an end of the log. Requires a binding that is paused, stopped or not started. */
   seek(binding: string, seek: SeekPosition, operator: OperatorIdentity): Promise<PositionAnswer>
   /** Skips single records. Requires a binding that is paused or stopped. */

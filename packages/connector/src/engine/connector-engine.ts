@@ -351,7 +351,11 @@ export class ConnectorEngine implements Connector {
       closing: this.#closing.signal,
       isClosed: () => closedStates.has(this.state),
       desired: (target) => this.#desired(target, this.#closing.signal),
-      endOf: (binding, at) => this.#clusterOf(binding).reader.end(at),
+      figures: {
+        clock: this.#runtime.clock,
+        metrics: this.#runtime.metrics,
+        endOf: (binding, at) => this.#clusterOf(binding).reader.end(at),
+      },
       prepare: async (binding) => {
         this.#watch.start()
         await this.#prepare([binding], oneBinding(binding.label), this.#closing.signal)

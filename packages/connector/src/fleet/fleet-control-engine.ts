@@ -20,13 +20,15 @@ import type {
   ControlRequest,
   ControlTarget,
   DesiredState,
+  FleetInstance,
   InstanceStatus,
 } from '../api/control.ts'
 import type { PositionCommand } from '../api/position-command.ts'
+import { statusesIn } from '../operations/statuses-in.ts'
 import { takeCare } from './caretaker.ts'
 import { type FleetEntry, statusKey } from './fleet-entry.ts'
 import { FleetFollower } from './fleet-follower.ts'
-import { currentMembers, isAlive, isOver, presentIn, statusesOf } from './fleet-members.ts'
+import { currentMembers, instanceOf, isAlive, isOver, presentIn } from './fleet-members.ts'
 import type { FleetSettings } from './fleet-options.ts'
 import { movePositions } from './fleet-positions.ts'
 import type { IsOver } from './fleet-state.ts'
@@ -152,17 +154,21 @@ export class FleetControlEngine implements Control, AsyncDisposable {
   }
 
   async statuses(): Promise<readonly InstanceStatus[]> {
+    return (await this.instances()).flatMap(statusesIn)
+  }
+
+  async instances(): Promise<readonly FleetInstance[]> {
     const { clock } = this.#settings.runtime
     const [nowMs, now] = [clock.now(), clock.monotonic()]
     const own = this.#own
     const others = currentMembers(this.#follower.state)
       .filter(({ status }) => status.incarnation !== own?.incarnation && !this.#left.has(status.incarnation))
-      .flatMap((one) => statusesOf(one, { nowMs, now, isAlive: this.#isAlive(one) }))
+      .map((one) => instanceOf(one, { nowMs, now, isAlive: this.#isAlive(one) }))
     if (own === undefined) return others
     const { incarnation, instance } = own
     const { version } = this.#settings
     const mine = { instance: instance.name, incarnation, version, seenAtMs: nowMs, isAlive: true }
-    return [...instance.statuses().map((one) => ({ ...one, ...mine })), ...others]
+    return [{ ...mine, bindings: instance.statuses() }, ...others]
   }
 
   reach(): ControlReach {

@@ -1,4 +1,4 @@
-import type { ControlTarget, InstanceAnswer, InstanceStatus } from '../api/control.ts'
+import type { ControlTarget, FleetInstance, InstanceAnswer } from '../api/control.ts'
 import { targetKey } from '../operations/desired-state.ts'
 import type { FleetCommand, FleetMember, FleetState } from './fleet-state.ts'
 
@@ -63,12 +63,18 @@ export function noAnswer(
   }
 }
 
-/** Returns the states of all bindings of a member. */
-export function statusesOf(
+/** Returns a member as operators see it. */
+export function instanceOf(
   { status, seenAt }: FleetMember,
   at: { readonly nowMs: number; readonly now: number; readonly isAlive: boolean },
-): readonly InstanceStatus[] {
+): FleetInstance {
   const { instance, incarnation, version, bindings } = status
-  const seenAtMs = at.nowMs - Math.max(0, at.now - seenAt)
-  return bindings.map((one) => ({ ...one, instance, incarnation, version, seenAtMs, isAlive: at.isAlive }))
+  return {
+    instance,
+    incarnation,
+    version,
+    seenAtMs: at.nowMs - Math.max(0, at.now - seenAt),
+    isAlive: at.isAlive,
+    bindings,
+  }
 }

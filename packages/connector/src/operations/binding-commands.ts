@@ -7,7 +7,6 @@
 import { describeThrown, type OperatorIdentity, StateError, StopDeadlineError, type StopOptions } from '@waybill/core'
 import { createNamedMutex } from '@waybill/core/internal'
 import { durationMs, resolveOptions } from '@waybill/core/option'
-import type { TopicPartition } from '@waybill/kafka'
 import { BindingNotFoundError, ConnectorClosedError } from '../api/connector-errors.ts'
 import type { BindingCommand, ContainerState } from '../api/container-state.ts'
 import type {
@@ -28,7 +27,7 @@ import type { PositionOperations } from '../positions/position-operations.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
 import { type Registry, registryKey } from '../run/registry.ts'
 import { BindingsAway } from './bindings-away.ts'
-import { figuresOf } from './figures-of.ts'
+import { type FigureDeps, figuresOf } from './figures-of.ts'
 
 /** The dependencies of commands. */
 export interface BindingCommandsDeps {
@@ -44,8 +43,7 @@ export interface BindingCommandsDeps {
   readonly desired: Control['desired']
   /** Prepares what a binding needs before its start. */
   readonly prepare: (binding: RegisteredBinding) => Promise<void>
-  /** Returns the end of a log at the last read; undefined before the first. */
-  readonly endOf: (binding: RegisteredBinding, at: TopicPartition) => bigint | undefined
+  readonly figures: FigureDeps
   readonly administered: (binding: RegisteredBinding, topic: string | undefined) => AdministeredBinding
 }
 
@@ -122,7 +120,7 @@ export class BindingCommands implements ControlledInstance {
       target: targetOf(binding),
       state: binding.state,
       pausedBy: [...binding.pausedBy],
-      figures: figuresOf(binding, this.#deps.endOf),
+      figures: figuresOf(binding, this.#deps.figures),
     }))
   }
 

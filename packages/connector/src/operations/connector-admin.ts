@@ -10,6 +10,7 @@ import type {
   ControlAnswer,
   ControlCommand,
   ControlScope,
+  FleetInstance,
   InstanceStatus,
   PausedRecord,
 } from '../api/control.ts'
@@ -120,6 +121,10 @@ export class ConnectorAdmin implements EventBusAdmin {
 
   async statuses(): Promise<readonly InstanceStatus[]> {
     return jsonSafe(await this.#deps.control.statuses())
+  }
+
+  async instances(): Promise<readonly FleetInstance[]> {
+    return jsonSafe(await this.#deps.control.instances())
   }
 
   async seek(binding: string, seek: SeekPosition, operator: OperatorIdentity): Promise<PositionAnswer> {

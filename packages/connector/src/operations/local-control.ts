@@ -1,6 +1,7 @@
 import { createUlidGenerator, type Runtime, StateError, systemRuntime } from '@waybill/core'
 import type { Control, ControlledInstance, DesiredState } from '../api/control.ts'
 import { desiredBy, isReached, targetKey } from './desired-state.ts'
+import { statusesIn } from './statuses-in.ts'
 
 /** Creates a control for this process alone. Desired states are kept in memory. */
 export function createLocalControl(runtime: Pick<Runtime, 'clock' | 'random'> = systemRuntime): Control {
@@ -33,12 +34,16 @@ export function createLocalControl(runtime: Pick<Runtime, 'clock' | 'random'> = 
     },
 
     async statuses() {
+      return (await this.instances()).flatMap(statusesIn)
+    },
+
+    async instances() {
       const instance = joined
       if (instance === undefined) return []
       incarnation ??= createUlidGenerator(runtime)()
       const seenAtMs = runtime.clock.now()
       const own = { instance: instance.name, incarnation, version: undefined, seenAtMs, isAlive: true }
-      return instance.statuses().map((status) => ({ ...own, ...status }))
+      return [{ ...own, bindings: instance.statuses() }]
     },
 
     reach: () => ({ trouble: undefined, isKnown: true }),

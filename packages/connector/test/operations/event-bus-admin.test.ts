@@ -261,6 +261,7 @@ describe('the desired state of a fleet', () => {
           submit: () => Promise.reject(new Error('nobody asks')),
           desired: async ({ binding }) => (binding === 'orders' ? 'PAUSED' : 'STOPPED'),
           statuses: async () => [],
+          instances: async () => [],
           begin: () => {},
           reach: () => ({ trouble: undefined, isKnown: true }),
         },

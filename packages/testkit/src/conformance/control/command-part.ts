@@ -96,5 +96,15 @@ export function commandPart({ describe, test }: ControlSuite): void {
       instance[Symbol.dispose]()
       assert.deepEqual(await scene.control.statuses(), [])
     })
+
+    test('without a binding is shown, and takes no command', async (scene) => {
+      const observer = scene.join('host-1', () => ({}), scene.control, [])
+      assert.deepEqual(await scene.control.statuses(), [])
+      const [instance, another] = await scene.control.instances()
+      assert.equal(another, undefined)
+      assert.deepEqual([instance?.instance, instance?.isAlive, instance?.bindings], ['host-1', true, []])
+      observer[Symbol.dispose]()
+      assert.deepEqual(await scene.control.instances(), [])
+    })
   })
 }

@@ -54,6 +54,7 @@ export class ControlScene implements AsyncDisposable {
     name = 'host-1',
     answer: (request: ControlRequest) => Partial<InstanceAnswer> | Promise<Partial<InstanceAnswer>> = () => ({}),
     control: Control = this.control,
+    bindings: readonly ControlTarget[] = [target],
   ): ScriptedInstance & Disposable {
     const seen: ControlRequest[] = []
     const told: string[] = []
@@ -75,7 +76,7 @@ export class ControlScene implements AsyncDisposable {
         told.push('BACK')
         return { instance: name, outcome: 'APPLIED', state: 'PAUSED' }
       },
-      statuses: () => [{ target, state: 'RUNNING', pausedBy: [] }],
+      statuses: () => bindings.map((one) => ({ target: one, state: 'RUNNING', pausedBy: [] })),
     }
     const place = control.join(instance)
     control.begin()

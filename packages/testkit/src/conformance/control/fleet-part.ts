@@ -111,6 +111,20 @@ export function fleetPart({ describe, testWith }: ControlSuite): void {
       )
     })
 
+    testWith('FLEET', 'shows instances without a binding everywhere, and asks the others alone', async (scene) => {
+      scene.join('host-1')
+      const observer = scene.join('host-2', () => ({}), scene.other, [])
+      for (const control of [scene.control, scene.other])
+        await until(
+          scene.subject.runtime,
+          async () => (await control.instances()).map(({ instance }) => instance).toSorted(),
+          (names) => names.join() === 'host-1,host-2',
+        )
+      assert.equal((await scene.other.instances())[0]?.instance, 'host-2')
+      const { instances } = await scene.other.submit(requestOf({ type: 'PAUSE' }))
+      assert.deepEqual([instances.map(({ instance }) => instance), observer.seen], [['host-1'], []])
+    })
+
     testWith('FLEET', 'knows everywhere what is desired, and how everybody is', async (scene) => {
       scene.join('host-1')
       scene.join('host-2', () => ({}), scene.other)
