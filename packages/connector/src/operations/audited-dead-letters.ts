@@ -43,7 +43,10 @@ export function auditedDeadLetters(
     async purgeDlt(name, given, operator, options) {
       const which = readPurge(name, { ...options, olderThanMs: given })
       const { olderThanMs, ...chosen } = which
-      return change('PURGE', [name, which, operator], () => inner.purgeDlt(name, olderThanMs, operator, chosen))
+      const purge = () => inner.purgeDlt(name, olderThanMs, operator, chosen)
+      if (chosen.dryRun !== true) return change('PURGE', [name, which, operator], purge)
+      await audited.permit(asked('PURGE', name, which, operator))
+      return purge()
     },
     async deadLetterRanges(name, operator, given = {}) {
       const options = readRanges(name, given)
