@@ -3,6 +3,10 @@
 const nodeFrame = /^\s*at (?:.*\()?(.+?):\d+:\d+\)?$/
 const javaFrame = /^\s*at (?:[\w.$-]*\/)*([\w$]+(?:\.[\w$<>]+)+)\([^()]*\)$/
 
+/** A dead letter may come from any writer: expressions must not be given megabytes. */
+const maxStackCharacters = 64 * 1024
+const maxLineCharacters = 1_000
+
 /** Packages of the platform and of frameworks, which throw on behalf of an application. */
 const javaLibrary =
   /^(?:java|javax|jdk|sun|com\.sun|jakarta|kotlin|kotlinx|scala|org\.springframework|org\.apache|io\.smallrye|io\.quarkus|io\.vertx|io\.netty|io\.confluent|reactor)\./
@@ -12,7 +16,8 @@ const javaLibrary =
  * the last `src/`, `dist/` or `app/` on, or a method of Java. Undefined if there is none.
  */
 export function ownFrameOf(stack: string): string | undefined {
-  for (const line of stack.split('\n')) {
+  for (const whole of stack.slice(0, maxStackCharacters).split('\n')) {
+    const line = whole.slice(0, maxLineCharacters)
     const path = nodeFrame.exec(line)?.[1]
     if (path !== undefined && isOwnPath(path)) return shortened(path)
     const method = javaFrame.exec(line)?.[1]

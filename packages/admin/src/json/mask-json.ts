@@ -57,7 +57,7 @@ function stepsOf(path: string): readonly Step[] {
 
 /** Returns the paths that lead to a member, or to an item of a list. */
 function advanced(reached: readonly Reached[], name: string | undefined): readonly Reached[] {
-  return reached.flatMap(({ steps, at }) => {
+  const all = reached.flatMap(({ steps, at }) => {
     const step = steps[at]
     if (step === undefined) return []
     const next = { steps, at: at + 1 }
@@ -66,6 +66,8 @@ function advanced(reached: readonly Reached[], name: string | undefined): readon
     if (step.kind === 'MEMBER') return isNamed ? [next] : []
     return isNamed ? [{ steps, at }, next] : [{ steps, at }]
   })
+  // Names that repeat on the way down reach the same step in many ways.
+  return all.filter(({ steps, at }, index) => all.findIndex((one) => one.steps === steps && one.at === at) === index)
 }
 
 /** Walks over a text that is known to be JSON. */

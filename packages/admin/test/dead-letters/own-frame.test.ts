@@ -44,4 +44,20 @@ describe('the first own frame', () => {
   test('is found or not found in any text', () => {
     fc.assert(fc.property(fc.string(), (text) => ['string', 'undefined'].includes(typeof ownFrameOf(text))))
   })
+
+  test.each([
+    ['brackets', `    at ${'('.repeat(1_000_000)}`],
+    ['colons', `    at ${'(a:1'.repeat(250_000)}`],
+    ['names', `    at ${'a.'.repeat(500_000)}(`],
+    ['slashes', `    at ${'a/'.repeat(500_000)}(`],
+    ['spaces', ' '.repeat(1_000_000)],
+  ])('of a line of a million %s is none', (_what, stack) => {
+    expect(ownFrameOf(stack)).toBeUndefined()
+  })
+
+  test('behind a line that is too long is found', () => {
+    expect(ownFrameOf(`HttpError: ${'('.repeat(5_000)}\n    at ship (/srv/shop/src/shipping.ts:31:9)`)).toBe(
+      'src/shipping.ts',
+    )
+  })
 })
