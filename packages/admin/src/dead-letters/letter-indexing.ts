@@ -1,11 +1,12 @@
 /** Keeps an index of dead letters filled: in memory by reading on request, in a database by following. */
 
 import type { Connector } from '@waybill/connector'
-import { applicationOperator, type Runtime } from '@waybill/core'
-import type { DeadLetterIndex, IndexPosition } from '@waybill/core/internal'
+import { ArgumentError, applicationOperator, type Runtime } from '@waybill/core'
+import type { DeadLetterIndex, IndexPosition, LogRange } from '@waybill/core/internal'
 import type { KafkaClient } from '@waybill/kafka'
 import { fingerprintRule } from './fingerprint.ts'
 import { GroupFollower } from './group-follower.ts'
+import { IndexReading } from './index-reading.ts'
 import type { IndexingRule } from './indexed-letter.ts'
 import { type IndexedBinding, type LetterTopic, topicsOf } from './letter-topics.ts'
 import { forgetDeleted, readIntoIndex } from './range-follower.ts'
@@ -113,6 +114,16 @@ export class LetterIndexing {
       })
     }
     return this.#topics.found
+  }
+
+  /** Reads ranges of the topics of a binding again. `binding` is `{cluster}:{name}`. */
+  async reread(binding: string, ranges: readonly LogRange[]): Promise<IndexReading> {
+    const topics = (await this.topics()).filter(({ bindings }) => bindings.some(({ label }) => label === binding))
+    const { index, rule, clusters } = this.#deps
+    const [first] = topics
+    const client = first === undefined ? undefined : clusters[first.cluster]
+    if (client === undefined) throw new ArgumentError(`The dead letters of binding '${binding}' are not indexed here.`)
+    return new IndexReading(ranges, { index, rule, topics, client })
   }
 
   /** Stops reading. Never rejects. */

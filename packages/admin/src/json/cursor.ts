@@ -12,8 +12,7 @@ export function writeCursor(position: string, filter: unknown): string {
 export function readCursor(cursor: string | undefined, filter: unknown): string | undefined {
   if (cursor === undefined) return undefined
   const { position, hash } = parsed(cursor)
-  if (position === undefined)
-    throw new AdminRequestError('The cursor was not written by this API.', { reason: 'CURSOR_INVALID' })
+  if (position === undefined) throw invalidCursor()
   if (hash !== hashOf(filter))
     throw new AdminRequestError('The cursor belongs to a list with another filter.', {
       reason: 'CURSOR_MISMATCH',
@@ -22,10 +21,23 @@ export function readCursor(cursor: string | undefined, filter: unknown): string 
   return position
 }
 
+/** Returns the error for a cursor that this API did not write. */
+export function invalidCursor(): AdminRequestError {
+  return new AdminRequestError('The cursor was not written by this API.', { reason: 'CURSOR_INVALID' })
+}
+
+/** Reads a position whose form is known. @throws AdminRequestError for another form */
+export function readPosition(cursor: string | undefined, filter: unknown, form: RegExp): string | undefined {
+  const position = readCursor(cursor, filter)
+  if (position !== undefined && !form.test(position)) throw invalidCursor()
+  return position
+}
+
 function parsed(cursor: string): { readonly position: string | undefined; readonly hash: unknown } {
   try {
     const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
-    if (isPlainObject(value) && typeof value['p'] === 'string') return { position: value['p'], hash: value['f'] }
+    if (isPlainObject(value) && typeof value['p'] === 'string' && !/\p{Cc}/u.test(value['p']))
+      return { position: value['p'], hash: value['f'] }
   } catch {
     // Not of this API: told as such.
   }

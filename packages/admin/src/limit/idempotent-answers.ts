@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '@waybill/core'
 import type { AdminResponse } from '../http/admin-response.ts'
-import { AdminBusyError, AdminRequestError, IdempotencyKeyReusedError } from '../problem/admin-errors.ts'
+import { IdempotencyKeyReusedError } from '../operations/operation-errors.ts'
+import { AdminBusyError, AdminRequestError } from '../problem/admin-errors.ts'
 
 const keptMs = 24 * 3_600_000
 /** Answers kept: the oldest are forgotten first. */

@@ -7,6 +7,7 @@ import { bindingRoutes } from '../resource/binding-routes.ts'
 import { clusterRoutes } from '../resource/cluster-routes.ts'
 import { commandRoutes } from '../resource/command-routes.ts'
 import { dltRoutes } from '../resource/dlt-routes.ts'
+import { flowRoutes } from '../resource/flow-routes.ts'
 import { operationRoutes } from '../resource/operation-routes.ts'
 import { outboxRoutes } from '../resource/outbox-routes.ts'
 import { positionRoutes } from '../resource/position-routes.ts'
@@ -62,7 +63,12 @@ export function createAdmin(options: AdminOptions): Admin {
   const hub = new StreamHub(resolved.runtime, streamSources(services))
   const routes = [...routesOf(services), streamRoute(hub), documentRoute(() => document)]
   const document = openApiDocument(routes, version)
-  const server = new RequestServer(resolved, new RouteTable(routes), createUlidGenerator(resolved.runtime))
+  const server = new RequestServer(
+    resolved,
+    services.audited,
+    new RouteTable(routes),
+    createUlidGenerator(resolved.runtime),
+  )
   const closing = new AbortController()
   const handle = (request: AdminRequest, body: RequestBody, leave: AbortSignal): Promise<AdminResponse> =>
     server.handle(request, body, AbortSignal.any([leave, closing.signal]))
@@ -89,6 +95,7 @@ export function createAdmin(options: AdminOptions): Admin {
 function routesOf(services: AdminServices): readonly Route[] {
   return [
     ...bindingRoutes(services),
+    ...flowRoutes(services),
     ...commandRoutes(services),
     ...positionRoutes(services),
     ...dltRoutes(services),

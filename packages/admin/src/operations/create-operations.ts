@@ -29,6 +29,7 @@ import {
   func,
   hasMethods,
   instance,
+  isPlainObject,
   list,
   mapOf,
   optional,
@@ -38,12 +39,13 @@ import {
 import { type Fingerprint, standardFingerprint } from '../dead-letters/fingerprint.ts'
 import { createDeadLetterKind, type DeadLetterKindDeps } from './dead-letter-kinds.ts'
 import { LetterStates } from './letter-states.ts'
-import { UnknownOperationTypeError } from './operation-errors.ts'
-import type { OperationKind } from './operation-kind.ts'
+import { IdempotencyKeyReusedError, UnknownOperationTypeError } from './operation-errors.ts'
+import type { OperationKind, PlannedOperation } from './operation-kind.ts'
 import { limitRules } from './operation-limits.ts'
 import type { OperationRequest } from './operation-request.ts'
 import { OperationRunner } from './operation-runner.ts'
 import { OperationTelemetry } from './operation-telemetry.ts'
+import { OperationUpkeep } from './operation-upkeep.ts'
 import { createOutboxKind, type OperatedOutbox } from './outbox-kinds.ts'
 import { OutcomeTally } from './outcome-tally.ts'
 import { createPurgeKind } from './purge-kind.ts'
@@ -89,6 +91,8 @@ export interface OperationsOptions {
   readonly leaseMs?: number | undefined
   /** How often this process looks for operations without a runner. @defaultValue 5,000 */
   readonly pollMs?: number | undefined
+  /** How long operations that ended are kept. @defaultValue 90 days */
+  readonly keepMs?: number | undefined
   /** @defaultValue the system's */
   readonly runtime?: Runtime | undefined
 }
@@ -150,6 +154,7 @@ const rules = {
   administration: administrationRule,
   leaseMs: durationMs({ default: 30_000, min: 1_000, because: 'longer than a pause of the process' }),
   pollMs: durationMs({ default: 5_000, min: 10, because: 'a takeover within seconds is soon enough' }),
+  keepMs: durationMs({ default: 90 * 86_400_000, min: 0, because: 'an incident is reviewed within weeks' }),
   runtime: runtimeRule,
 }
 
@@ -164,7 +169,17 @@ const createRules = {
  */
 export function createOperations(options: OperationsOptions): Operations {
   const resolved = resolveOptions('createOperations', rules, options)
-  const { connector, outboxes, fingerprint, administration, instance: name, leaseMs, pollMs, runtime } = resolved
+  const {
+    connector,
+    outboxes,
+    fingerprint,
+    administration,
+    instance: name,
+    leaseMs,
+    pollMs,
+    keepMs,
+    runtime,
+  } = resolved
   const store = resolved.store ?? createMemoryOperationStore({ runtime })
   const { deadLetters } = resolved
   const states = deadLetters === undefined ? undefined : new LetterStates(deadLetters, fingerprint, runtime)
@@ -177,6 +192,7 @@ export function createOperations(options: OperationsOptions): Operations {
   )
   const telemetry = new OperationTelemetry(store, runtime)
   const runner = new OperationRunner({ store, kinds, instance: name, runtime, leaseMs, pollMs, telemetry })
+  const upkeep = new OperationUpkeep(store, keepMs, runtime)
   const nextId = createUlidGenerator(runtime)
   let tally: OutcomeTally | undefined
   const service = createService({
@@ -187,9 +203,10 @@ export function createOperations(options: OperationsOptions): Operations {
       states?.start()
       runner.start()
       telemetry.start()
+      upkeep.start()
     },
     stop: async () => {
-      await Promise.all([runner.stop(), telemetry.close()])
+      await Promise.all([runner.stop(), telemetry.close(), upkeep.close()])
       await tally?.close()
       await states?.close()
     },
@@ -205,8 +222,9 @@ export function createOperations(options: OperationsOptions): Operations {
     if (kind === undefined) throw new UnknownOperationTypeError(type, [...kinds.keys()])
     const planned = await kind.plan({ type, ...request }, operator, dryRun)
     const { rate = limitRules.rate.fallback } = planned.request as { readonly rate?: number }
-    return store.create({
-      id: `op_${nextId()}`,
+    const id = `op_${nextId()}`
+    const created = await store.create({
+      id,
       type,
       target: planned.target,
       state: dryRun ? 'PLANNED' : 'RUNNING',
@@ -219,6 +237,9 @@ export function createOperations(options: OperationsOptions): Operations {
       expiresInMs: planExpiresInMs,
       idempotencyKey,
     })
+    const isOther = created.type !== type || !isSameRequest(created, planned)
+    if (created.id !== id && isOther) throw new IdempotencyKeyReusedError(idempotencyKey ?? '')
+    return created
   }
 
   const changed = async (
@@ -231,7 +252,7 @@ export function createOperations(options: OperationsOptions): Operations {
     const known = await store.get(id)
     if (known === undefined) return undefined
     const result = await audited.run(
-      { operation, target: known.target, request: { id, ...request }, operator },
+      { operation, target: auditTarget(known.target), request: { id, ...request }, operator },
       work,
       wishedOf,
     )
@@ -251,7 +272,7 @@ export function createOperations(options: OperationsOptions): Operations {
       const given = resolveOptions('create()', createRules, chosen)
       const asked = {
         operation: 'CREATE_OPERATION',
-        target: subjectOf(request),
+        target: auditTarget(subjectOf(request)),
         request: auditable({ ...request, ...given }),
         operator,
       } as const
@@ -274,9 +295,37 @@ export function createOperations(options: OperationsOptions): Operations {
   }
 }
 
+/** Members of a frozen request that depend on when it was made. */
+const frozenTimes: readonly string[] = ['sinceMs', 'untilMs', 'diedBeforeMs']
+
+/** Returns whether a request with a known idempotency key is the same, but for the time when it was made. */
+function isSameRequest(known: StoredOperation, { target, request }: PlannedOperation): boolean {
+  return known.target === target && timelessText(known.request) === timelessText(request)
+}
+
+function timelessText(request: unknown): string {
+  return JSON.stringify(sorted(request), (name, value: unknown) => (frozenTimes.includes(name) ? undefined : value))
+}
+
+/** Databases may keep the members of JSON in an order of their own. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isPlainObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([name, member]) => [name, sorted(member)]),
+  )
+}
+
 function subjectOf(request: OperationRequest): string {
   if ('binding' in request) return request.binding
   return 'outbox' in request ? request.outbox : request.projection
+}
+
+/** Returns a target as the other entries of a binding name it: without the default cluster. */
+function auditTarget(target: string): string {
+  return target.startsWith('default:') ? target.slice('default:'.length) : target
 }
 
 function wishedOf(operation: StoredOperation | undefined): object {
@@ -293,7 +342,7 @@ function kindsOf(
   if (connector !== undefined) {
     for (const type of ['REPLAY', 'REPLAY_TO_TIER', 'RELEASE', 'EDIT_REPLAY'] as const)
       kinds.push(createDeadLetterKind(type, { connector, ...letters }))
-    kinds.push(createPurgeKind(connector))
+    kinds.push(createPurgeKind(connector, letters.states))
   }
   if (Object.keys(outboxes).length > 0)
     for (const type of ['OUTBOX_REPLAY', 'OUTBOX_PURGE'] as const)

@@ -15,6 +15,7 @@ import type {
   DeadLetterIndex,
   DeadLetterRef,
   DeadLetterState,
+  LogRange,
   OperationType,
   OriginalRef,
 } from '@waybill/core/internal'
@@ -120,6 +121,17 @@ export class LetterStates {
           this.#runtime.logger.warn({ err, operation: id }, 'Dead letters not opened again')
         }
       },
+    }
+  }
+
+  /** Deletes purged dead letters from the index. Never rejects: the reader of the topic deletes them, too, a little later. */
+  async forget(cluster: string, purged: readonly LogRange[]): Promise<void> {
+    for (const { topic, partition, until } of purged) {
+      try {
+        await this.#index.forget({ cluster, topic, partition }, until)
+      } catch (err) {
+        this.#runtime.logger.warn({ err, topic, partition }, 'Purged dead letters not forgotten')
+      }
     }
   }
 

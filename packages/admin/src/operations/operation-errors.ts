@@ -26,3 +26,15 @@ export class UnknownOperationTypeError extends WaybillError {
     })
   }
 }
+
+/** A key of an earlier request came with another request. */
+export class IdempotencyKeyReusedError extends WaybillError {
+  static override readonly code = 'WAYBILL_IDEMPOTENCY_KEY_REUSED'
+
+  constructor(key: string) {
+    super(`Idempotency key '${key}' belongs to another request.`, {
+      impact: 'Nothing was changed.',
+      hint: 'Use a new key for each change, and the same key only to repeat one.',
+    })
+  }
+}

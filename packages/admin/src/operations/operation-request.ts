@@ -79,8 +79,20 @@ export interface RebuildRequest {
   readonly projection: string
 }
 
+/** A rebuild of the dead letter index from the topics of a binding. */
+export interface IndexRequest {
+  readonly type: 'INDEX_REBUILD'
+  readonly binding: string
+}
+
 /** A request for an operation. */
-export type OperationRequest = ReplayRequest | EditReplayRequest | PurgeRequest | OutboxRequest | RebuildRequest
+export type OperationRequest =
+  | ReplayRequest
+  | EditReplayRequest
+  | PurgeRequest
+  | OutboxRequest
+  | RebuildRequest
+  | IndexRequest
 
 const isOffset = (value: unknown): boolean => typeof value === 'bigint' && value >= 0n
 
@@ -141,6 +153,8 @@ const purgeRules = {
   includeOtherGroups: boolean({ default: false, because: 'other groups still need theirs' }),
 }
 
+const indexRules = { type: typeRule('INDEX_REBUILD'), binding: text() }
+
 const outboxRules = {
   type: typeRule('OUTBOX_REPLAY', 'OUTBOX_PURGE'),
   outbox: text(),
@@ -178,6 +192,11 @@ export function readEditRequest(given: object): EditReplayRequest {
 /** @throws OptionsError with every violation */
 export function readPurgeRequest(given: object): Required<PurgeRequest> {
   return resolveOptions('operation', purgeRules, given) as Required<PurgeRequest>
+}
+
+/** @throws OptionsError with every violation */
+export function readIndexRequest(given: object): IndexRequest {
+  return resolveOptions('operation', indexRules, given) as IndexRequest
 }
 
 /** @throws OptionsError with every violation */

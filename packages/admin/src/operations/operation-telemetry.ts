@@ -2,6 +2,7 @@
 
 import { type MetricLabels, onEngineEvent, type Runtime } from '@waybill/core'
 import { bindMetric, type Measure, type OperationStore, type OperationType } from '@waybill/core/internal'
+import { repeatEvery } from './repeat-every.ts'
 
 type Outcome = 'SENT' | 'REFUSED' | 'MAY_REPEAT'
 
@@ -32,7 +33,7 @@ export class OperationTelemetry {
     this.#subscription ??= onEngineEvent('replay:settled', ({ binding, cluster, outcome }) =>
       this.#count('eventbus.replay.settled', { binding, cluster, outcome }, 1),
     )
-    this.#measuring ??= this.#run()
+    this.#measuring ??= repeatEvery(this.#runtime, { everyMs, signal: this.#closing.signal }, () => this.#measure())
   }
 
   /** Never rejects. */
@@ -56,19 +57,6 @@ export class OperationTelemetry {
   }
 
   /** Never rejects. */
-  async #run(): Promise<void> {
-    const { signal } = this.#closing
-    while (!signal.aborted) {
-      await this.#measure()
-      const { promise, resolve } = Promise.withResolvers<void>()
-      // Not `timers.sleep`: a gauge must not keep a process alive.
-      using _ = this.#runtime.timers.schedule(everyMs, resolve)
-      signal.addEventListener('abort', () => resolve(), { once: true })
-      if (signal.aborted) resolve()
-      await promise
-    }
-  }
-
   async #measure(): Promise<void> {
     try {
       const { items } = await this.#store.list({ states: open }, { limit: most })

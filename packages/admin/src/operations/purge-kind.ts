@@ -1,11 +1,18 @@
 import { type Connector, OtherGroupsDeadLettersError } from '@waybill/connector'
 import { rangeToJson, type StoredOperation } from '@waybill/core/internal'
 import { targetOf } from './dead-letter-kinds.ts'
+import type { LetterStates } from './letter-states.ts'
 import type { AppliedBatch, OperationKind, OperationSession, RunBatch } from './operation-kind.ts'
 import { readPurgeRequest, singleLimits } from './operation-request.ts'
 
-/** Creates the kind of purges: each deletes the ranges that its plan froze. */
-export function createPurgeKind({ admin }: Pick<Connector, 'admin'>): OperationKind {
+/**
+ * Creates the kind of purges: each deletes the ranges that its plan froze.
+ * @param states - forgets what was purged; undefined: nothing knows it
+ */
+export function createPurgeKind(
+  { admin }: Pick<Connector, 'admin'>,
+  states: Pick<LetterStates, 'forget'> | undefined,
+): OperationKind {
   return {
     type: 'PURGE',
     isIdempotent: true,
@@ -36,6 +43,7 @@ export function createPurgeKind({ admin }: Pick<Connector, 'admin'>): OperationK
         },
         async apply({ intended }): Promise<AppliedBatch> {
           const purged = await admin.purgeDltRanges(binding, intended, operator)
+          await states?.forget(admin.binding(binding).cluster, intended)
           return { sent: Number(purged), refused: [], unsent: [], unknown: [], failure: undefined }
         },
         async [Symbol.asyncDispose]() {},

@@ -83,18 +83,6 @@ export class ReasonRequiredError extends WaybillError {
   }
 }
 
-/** A key of an earlier request came with another request. */
-export class IdempotencyKeyReusedError extends WaybillError {
-  static override readonly code = 'WAYBILL_IDEMPOTENCY_KEY_REUSED'
-
-  constructor(key: string) {
-    super(`Idempotency key '${key}' belongs to another request.`, {
-      impact: nothingChanged,
-      hint: 'Use a new key for each change, and the same key only to repeat one.',
-    })
-  }
-}
-
 /** The operator sends more than the API admits, or another request with this key still runs. */
 export class AdminBusyError extends WaybillError {
   static override readonly code = 'WAYBILL_ADMIN_RATE_LIMITED'

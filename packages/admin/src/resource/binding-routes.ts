@@ -1,14 +1,13 @@
 import type { BindingView } from '@waybill/connector'
 import { readCursor, writeCursor } from '../json/cursor.ts'
-import { instantOf } from '../json/write-json.ts'
 import { type Route, route } from '../route/route.ts'
 import { list, mapOf, object } from '../schema/composite-schemas.ts'
-import { about, named, nullable, optional, type Schema, withDefault } from '../schema/schema.ts'
-import { age, anyJson, anyNumber, instant, int64, integer, oneOf, openWord, text } from '../schema/value-schemas.ts'
+import { named, nullable, optional, type Schema } from '../schema/schema.ts'
+import { anyJson, anyNumber, instant, int64, integer, oneOf, openWord, text } from '../schema/value-schemas.ts'
 import type { AdminServices } from '../service/admin-services.ts'
 import { bindingKey, findBinding, visibleBindings } from '../service/find-binding.ts'
 import { countsSchema, pageFields, pageOf, words } from './answer-schemas.ts'
-import { labelsOf, latest, partitionsOf, summaryOf } from './binding-view.ts'
+import { labelsOf, latest, summaryOf } from './binding-view.ts'
 
 const states = ['CREATED', 'RUNNING', 'PAUSED', 'STOPPED', 'DESTROYED'] as const
 
@@ -53,47 +52,9 @@ const detailSchema: Schema = named(
   }),
 )
 
-const partitionSchema: Schema = named(
-  'Partition',
-  object({
-    topic: words,
-    partition: integer(),
-    kind: openWord(['SOURCE', 'TIER']),
-    tier: integer(),
-    instance: nullable(words),
-    member: nullable(integer()),
-    epoch: nullable(integer()),
-    committed: nullable(int64),
-    watermark: nullable(int64),
-    end: nullable(int64),
-    lag: nullable(int64),
-    lagSeconds: nullable(anyNumber),
-    buffered: integer(),
-    running: integer(),
-    oldestHandlerMs: nullable(anyNumber),
-    unconfirmed: integer(),
-    waiting: integer(),
-    pausedBy: list(words),
-    trouble: nullable(words),
-  }),
-)
-
-/** Metrics of a binding that charts show. */
-const seriesNames = [
-  'eventbus.records.processed',
-  'eventbus.records.failed',
-  'eventbus.records.dlq',
-  'eventbus.records.skipped',
-  'eventbus.consumer.lag',
-  'eventbus.consumer.lag.seconds',
-  'eventbus.retry.tier.depth',
-  'eventbus.dlt.depth',
-  'eventbus.circuit.state',
-] as const
-
 /** Routes that read bindings. */
 export function bindingRoutes(services: AdminServices): readonly Route[] {
-  const { connector, options } = services
+  const { connector } = services
   const read = { permission: 'bindings:read', of: 'SUBJECT' } as const
   const tag = 'Bindings'
   return [
@@ -148,54 +109,6 @@ export function bindingRoutes(services: AdminServices): readonly Route[] {
       run(call) {
         const { view, key } = findBinding(connector, call, call.params['name'] ?? '', 'bindings:read')
         return { body: { key, configuration: configurationOf(services, view) } }
-      },
-    }),
-    route({
-      id: 'listPartitions',
-      method: 'GET',
-      path: '/eventbus/bindings/{name}/partitions',
-      tag,
-      summary: 'Lists the partitions of the source and the tiers that this process reads',
-      access: read,
-      answer: object({ items: list(partitionSchema), scope: openWord(['INSTANCE', 'FLEET']) }),
-      async run(call) {
-        const { view } = findBinding(connector, call, call.params['name'] ?? '', 'bindings:read')
-        return { body: { items: await partitionRows(services, view), scope: 'INSTANCE' } }
-      },
-    }),
-    route({
-      id: 'getPipeline',
-      method: 'GET',
-      path: '/eventbus/bindings/{name}/pipeline',
-      tag,
-      summary: 'Shows how many records wait in the source, each tier and the dead letter topics',
-      access: read,
-      answer: object({ key: words, stages: list(anyJson) }),
-      run(call) {
-        const { view, key } = findBinding(connector, call, call.params['name'] ?? '', 'bindings:read')
-        return { body: { key, stages: stagesOf(services, view) } }
-      },
-    }),
-    route({
-      id: 'getSeries',
-      method: 'GET',
-      path: '/eventbus/bindings/{name}/series',
-      tag,
-      summary: 'Returns points of a metric for charts, one every ten seconds',
-      access: read,
-      query: { metric: oneOf(seriesNames), window: withDefault(about('At most an hour is kept.', age), 'PT1H') },
-      answer: object({ metric: words, labels: mapOf(words), points: list(object({ at: instant, value: anyNumber })) }),
-      run(call) {
-        const { view } = findBinding(connector, call, call.params['name'] ?? '', 'bindings:read')
-        const { metric, window } = call.query
-        const points = options.metrics?.history(metric, labelsOf(view), window) ?? []
-        return {
-          body: {
-            metric,
-            labels: labelsOf(view),
-            points: points.map(({ atMs, value }) => ({ at: instantOf(atMs), value })),
-          },
-        }
       },
     }),
     route({
@@ -295,69 +208,4 @@ function flattened(path: string, value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { [path]: value }
   const parts = Object.entries(value).map(([key, one]) => flattened(path === '' ? key : `${path}.${key}`, one))
   return Object.assign({}, ...parts) as Record<string, unknown>
-}
-
-/** The partitions of this process: a control of a fleet does not tell those of others. */
-async function partitionRows(
-  { connector, options: { runtime } }: AdminServices,
-  view: BindingView,
-): Promise<readonly object[]> {
-  const names = new Set((await connector?.admin.statuses())?.map(({ instance }) => instance))
-  const instance = names.size === 1 ? [...names][0] : null
-  const lags = connector?.admin.binding(`${view.cluster}:${view.name}`).lag ?? []
-  return partitionsOf(view).map(({ tier, kind, member, status }) => {
-    const lag = lags.find(
-      (one) => one.topic === status.topic && one.partition === status.partition && one.tier === tier,
-    )
-    const { topic, partition, epoch, committed, watermark, buffered, running, unconfirmed, waiting, pausedBy } = status
-    const since = status.unsettledTimestamp
-    return {
-      topic,
-      partition,
-      kind,
-      tier,
-      instance,
-      member,
-      epoch,
-      committed,
-      watermark,
-      end: lag?.end ?? null,
-      lag: lag?.records ?? null,
-      lagSeconds: since === undefined ? null : Math.max(0, runtime.clock.now() - since) / 1_000,
-      buffered,
-      running,
-      oldestHandlerMs: status.runningSince === undefined ? null : runtime.clock.monotonic() - status.runningSince,
-      unconfirmed,
-      waiting,
-      pausedBy,
-      trouble: status.trouble ?? null,
-    }
-  })
-}
-
-function stagesOf(services: AdminServices, view: BindingView): readonly object[] {
-  const { connector, options } = services
-  const { lag = [] } = connector?.admin.binding(`${view.cluster}:${view.name}`) ?? {}
-  const containers = view.containers.map(({ place: { kind, tier, topic, delayMs } }) => {
-    const here = lag.filter((one) => one.tier === tier && (kind !== 'SOURCE' || one.topic === topic))
-    const isKnown = here.length > 0 && here.every(({ records }) => records !== undefined)
-    return {
-      kind,
-      tier,
-      topic,
-      delayMs,
-      depth: isKnown ? here.reduce((sum, { records = 0n }) => sum + records, 0n) : null,
-    }
-  })
-  const dead = latest(options, 'eventbus.dlt.depth', labelsOf(view))
-  return [
-    ...containers,
-    {
-      kind: 'DLT',
-      tier: null,
-      topic: null,
-      delayMs: null,
-      depth: dead === undefined ? null : BigInt(Math.round(dead)),
-    },
-  ]
 }

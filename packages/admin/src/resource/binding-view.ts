@@ -1,5 +1,6 @@
 import type { BindingView } from '@waybill/connector'
-import type { InstanceStatus, PartitionStatus } from '@waybill/connector/internal'
+import type { BindingFigures, InstanceStatus, PartitionStatus } from '@waybill/connector/internal'
+import { ratePerSecond } from '@waybill/core/internal'
 import { instantOf } from '../json/write-json.ts'
 import type { AdminServices } from '../service/admin-services.ts'
 import { bindingKey } from '../service/find-binding.ts'
@@ -17,6 +18,7 @@ export async function summaryOf(services: AdminServices, view: BindingView): Pro
   const { connector, options } = services
   const statuses = connector === undefined ? [] : await connector.admin.statuses()
   const ours = statuses.filter(({ target }) => target.binding === view.name && target.cluster === view.cluster)
+  const figures = ours.flatMap((one) => (one.isAlive && one.figures !== undefined ? [one.figures] : []))
   return {
     key: bindingKey(view),
     name: view.name,
@@ -26,12 +28,12 @@ export async function summaryOf(services: AdminServices, view: BindingView): Pro
     groupId: view.groupId,
     state: view.state,
     pausedBy: view.pausedBy,
-    breaker: { state: view.breaker },
+    breaker: { state: breakerOf(view, figures) },
     instances: countsOf(ours),
-    lag: lagOf(services, view),
-    retrying: retryingOf(services, view),
+    lag: lagOf(figures),
+    retrying: retryingOf(figures),
     dead: deadOf(services, view),
-    rates: ratesOf(services, view),
+    rates: ratesOf(figures),
     asOf: instantOf(options.runtime.clock.now()),
   }
 }
@@ -44,32 +46,31 @@ function countsOf(statuses: readonly InstanceStatus[]): object {
   return { alive: alive.length, running, paused, other: alive.length - running - paused }
 }
 
-/** The lag of the source in this process. Null where the end of a log is not known yet, never 0. */
-function lagOf({ connector, options }: AdminServices, view: BindingView): object {
-  const lags = connector?.admin.binding(`${view.cluster}:${view.name}`).lag.filter(({ tier }) => tier === 0) ?? []
-  const records = lags.map((one) => one.records)
-  const isKnown = records.every((one) => one !== undefined) && lags.length > 0
+/** The worst state of all instances: each has a breaker of its own. */
+function breakerOf({ breaker }: BindingView, figures: readonly BindingFigures[]): BindingView['breaker'] {
+  const all = [breaker, ...figures.map((one) => one.breaker)]
+  return (['OPEN', 'HALF_OPEN'] as const).find((state) => all.includes(state)) ?? 'CLOSED'
+}
+
+/** The lag of the source in all instances. Null where the end of a log is not known yet, never 0. */
+function lagOf(figures: readonly BindingFigures[]): object {
+  const seconds = figures.flatMap(({ lagSeconds }) => (lagSeconds === undefined ? [] : [lagSeconds]))
+  const hasPartitions = figures.some(({ partitions }) => partitions > 0)
   return {
-    records: isKnown ? records.reduce<bigint>((sum, one) => sum + (one ?? 0n), 0n) : null,
-    seconds: oldestSeconds(view, options.runtime.clock.now()),
+    records: hasPartitions ? sumOf(figures.map(({ lag }) => lag)) : null,
+    seconds: seconds.length === 0 ? null : Math.max(...seconds),
   }
 }
 
-function oldestSeconds(view: BindingView, nowMs: number): number | null {
-  const partitions = partitionsOf(view).filter(({ tier }) => tier === 0)
-  if (partitions.length === 0) return null
-  const stamps = partitions.flatMap(({ status }) =>
-    status.unsettledTimestamp === undefined ? [] : [status.unsettledTimestamp],
+/** Records in tiers and held back by their key, in all instances. */
+function retryingOf(figures: readonly BindingFigures[]): bigint | null {
+  return sumOf(
+    figures.map(({ retrying, waiting }) => (retrying === undefined ? undefined : retrying + BigInt(waiting))),
   )
-  return stamps.length === 0 ? 0 : Math.max(0, nowMs - Math.min(...stamps)) / 1_000
 }
 
-/** Records in tiers and held back by their key, in this process. */
-function retryingOf({ connector }: AdminServices, view: BindingView): bigint | null {
-  const lags = connector?.admin.binding(`${view.cluster}:${view.name}`).lag.filter(({ tier }) => tier > 0) ?? []
-  const waiting = partitionsOf(view).reduce((sum, { status }) => sum + BigInt(status.waiting), 0n)
-  if (lags.some(({ records }) => records === undefined)) return null
-  return lags.reduce((sum, { records = 0n }) => sum + records, waiting)
+function sumOf(counts: readonly (bigint | undefined)[]): bigint | null {
+  return counts.reduce<bigint | null>((sum, one) => (sum === null || one === undefined ? null : sum + one), 0n)
 }
 
 /** The depth of the dead letter topics, as the connector last measured it. */
@@ -78,12 +79,15 @@ function deadOf({ options }: AdminServices, view: BindingView): object {
   return { depth: depth === undefined ? null : BigInt(Math.round(depth)) }
 }
 
-function ratesOf({ options }: AdminServices, view: BindingView): object {
-  const rate = (name: string): number | null => perSecond(options, name, labelsOf(view))
-  const dead = rate('eventbus.records.dlq')
+/** The rates of the last minute in all instances whose metrics have a history. */
+function ratesOf(figures: readonly BindingFigures[]): object {
+  const all = figures.flatMap(({ rates }) => (rates === undefined ? [] : [rates]))
+  const sum = (of: 'processed' | 'failed' | 'dead'): number | null =>
+    all.length === 0 ? null : all.reduce((total, rates) => total + rates[of], 0)
+  const dead = sum('dead')
   return {
-    processedPerSecond: rate('eventbus.records.processed'),
-    failedPerSecond: rate('eventbus.records.failed'),
+    processedPerSecond: sum('processed'),
+    failedPerSecond: sum('failed'),
     deadPerMinute: dead === null ? null : dead * 60,
   }
 }
@@ -130,8 +134,5 @@ export function perSecond(
   name: string,
   labels: Readonly<Record<string, string>>,
 ): number | null {
-  const points = metrics?.history(name, labels, rateWindowMs) ?? []
-  const [first, last] = [points[0], points.at(-1)]
-  if (first === undefined || last === undefined || last.atMs <= first.atMs) return null
-  return Math.max(0, last.value - first.value) / ((last.atMs - first.atMs) / 1_000)
+  return ratePerSecond(metrics?.history(name, labels, rateWindowMs) ?? []) ?? null
 }

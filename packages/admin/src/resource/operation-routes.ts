@@ -6,7 +6,7 @@ import {
   OperationStateError,
   type StoredOperation,
 } from '@waybill/core/internal'
-import { readCursor, writeCursor } from '../json/cursor.ts'
+import { readCursor, readPosition, writeCursor } from '../json/cursor.ts'
 import { readIdempotencyKey } from '../limit/idempotent-answers.ts'
 import { AdminNotFoundError, AdminRequestError, ReasonRequiredError } from '../problem/admin-errors.ts'
 import { type Answer, type Call, requirePermission } from '../route/call.ts'
@@ -140,7 +140,7 @@ function readRoutes(services: AdminServices): readonly Route[] {
         const { id } = await findOperation(services, call)
         const { outcome, limit, cursor } = call.query
         const filter = { id, outcome }
-        const page = await operations.items(id, outcome, { limit, cursor: readCursor(cursor, filter) })
+        const page = await operations.items(id, outcome, { limit, cursor: readPosition(cursor, filter, /^\d{1,9}$/) })
         const next = page.next === null ? null : writeCursor(page.next, filter)
         return { body: { items: page.items.map(itemView), next } }
       },

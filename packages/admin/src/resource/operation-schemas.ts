@@ -51,6 +51,7 @@ export const createdTypes = [
   'OUTBOX_REPLAY',
   'OUTBOX_PURGE',
   'PROJECTION_REBUILD',
+  'INDEX_REBUILD',
 ] as const
 
 /** Which dead letters are meant, as a request says it. */

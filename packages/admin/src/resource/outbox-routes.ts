@@ -44,7 +44,7 @@ export function outboxRoutes(services: AdminServices): readonly Route[] {
       answer: object({ items: list(outboxSchema), next: nullable(words) }),
       async run({ grants }) {
         const visible = Object.entries(options.outboxes).filter(([name]) => grants.allows('outbox:read', name))
-        const items = visible.map(([name, outbox]) => summaryOf(services, { name, outbox }))
+        const items = visible.map(([name, outbox]) => outboxSummary(services, { name, outbox }))
         return { body: { items: await Promise.all(items), next: null } }
       },
     }),
@@ -60,7 +60,7 @@ export function outboxRoutes(services: AdminServices): readonly Route[] {
         const found = findOutbox(services, call, 'outbox:read')
         const owners = await shardsOf(found)
         const shards = owners.filter(({ shard }) => shard >= 0).map(({ shard, owner }) => ({ shard, owner }))
-        return { body: { ...(await summaryOf(services, found)), shards } }
+        return { body: { ...(await outboxSummary(services, found)), shards } }
       },
     }),
     route({
@@ -196,7 +196,8 @@ async function shardsOf({ outbox }: Found): Promise<readonly { readonly owner: s
   return outbox.database.connection((connection) => outbox.store.shardOwners(connection))
 }
 
-async function summaryOf({ options }: AdminServices, { name, outbox }: Found): Promise<object> {
+/** Returns an outbox as lists show it. */
+export async function outboxSummary({ options }: AdminServices, { name, outbox }: Found): Promise<object> {
   const { mode, metricPrefix = 'outbox' } = outbox
   const { pending, retrying, dead, more, oldestAgeMs } = await outbox.database.connection((connection) =>
     outbox.store.backlog(connection, { countUpTo }),

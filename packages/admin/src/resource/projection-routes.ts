@@ -120,7 +120,8 @@ export function projectionRoutes(services: AdminServices): readonly Route[] {
       method: 'GET',
       path: '/eventbus/projections/{name}/quarantine',
       tag,
-      summary: 'Lists keys of which an event is missing or cannot be applied',
+      summary:
+        'Lists keys of which an event is missing or cannot be applied; only the first page without payloads:read',
       access,
       query: pageFields,
       answer: pageOf(quarantinedSchema),
@@ -147,7 +148,8 @@ export function projectionRoutes(services: AdminServices): readonly Route[] {
               lastVersion,
               since: instantOf(since),
             })),
-            next: keys.length > limit && last !== undefined ? writeCursor(last.key, { name }) : null,
+            // A cursor holds a key, which is a payload.
+            next: keys.length > limit && last !== undefined && isShown ? writeCursor(last.key, { name }) : null,
           },
         }
       },

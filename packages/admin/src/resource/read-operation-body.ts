@@ -23,6 +23,7 @@ export const permissionOf: Readonly<Record<CreatedType, AdminPermission>> = {
   OUTBOX_REPLAY: 'outbox:replay',
   OUTBOX_PURGE: 'outbox:purge',
   PROJECTION_REBUILD: 'projections:rebuild',
+  INDEX_REBUILD: 'dlt:triage',
 }
 
 /** Types that delete, or let keys continue without a record. */
@@ -43,6 +44,7 @@ const keysOf: Readonly<Record<CreatedType, readonly (keyof OperationBody)[]>> = 
   OUTBOX_REPLAY: rows,
   OUTBOX_PURGE: [...rows, 'olderThan', 'confirm'],
   PROJECTION_REBUILD: ['projection'],
+  INDEX_REBUILD: ['binding'],
 }
 
 const required: Readonly<Record<CreatedType, readonly (keyof OperationBody)[]>> = {
@@ -53,6 +55,7 @@ const required: Readonly<Record<CreatedType, readonly (keyof OperationBody)[]>> 
   OUTBOX_REPLAY: ['outbox'],
   OUTBOX_PURGE: ['outbox', 'olderThan'],
   PROJECTION_REBUILD: ['projection'],
+  INDEX_REBUILD: ['binding'],
 }
 
 /** @throws OptionsError if a type has keys of another, or lacks one of its own */
@@ -97,6 +100,8 @@ export function operationRequest(body: OperationBody, subject: OperationSubject,
       }
     case 'PROJECTION_REBUILD':
       return { type, projection: label }
+    case 'INDEX_REBUILD':
+      return { type, binding: label }
     case 'OUTBOX_REPLAY':
     case 'OUTBOX_PURGE':
       return defined({

@@ -1,9 +1,11 @@
 import type { ThresholdReport } from '@waybill/connector'
+import type { FleetInstance } from '@waybill/connector/internal'
 import { prometheusContentType, prometheusText } from '@waybill/core/internal'
+import { instantOf } from '../json/write-json.ts'
 import { type Route, route } from '../route/route.ts'
 import { list, mapOf, object } from '../schema/composite-schemas.ts'
 import { named, nullable, optional, type Schema } from '../schema/schema.ts'
-import { anyJson, boolean, openWord } from '../schema/value-schemas.ts'
+import { anyJson, boolean, instant, int64, integer, openWord } from '../schema/value-schemas.ts'
 import type { AdminServices } from '../service/admin-services.ts'
 import { words } from './answer-schemas.ts'
 
@@ -34,6 +36,29 @@ const meSchema: Schema = named(
     requireReason: openWord(['ALWAYS', 'DESTRUCTIVE', 'NEVER']),
     hasIdentity: boolean,
     projections: optional(boolean),
+  }),
+)
+
+const instanceSchema: Schema = named(
+  'Instance',
+  object({
+    instance: words,
+    /** Identifies one run of the process. */
+    incarnation: words,
+    version: nullable(words),
+    alive: boolean,
+    seenAt: instant,
+    bindings: list(
+      object({
+        cluster: words,
+        binding: words,
+        state: openWord(['CREATED', 'RUNNING', 'PAUSED', 'STOPPED', 'DESTROYED']),
+        pausedBy: list(words),
+        partitions: nullable(integer()),
+        lag: nullable(int64),
+        breaker: nullable(openWord(['CLOSED', 'OPEN', 'HALF_OPEN'])),
+      }),
+    ),
   }),
 )
 
@@ -116,22 +141,13 @@ export function systemRoutes(services: AdminServices): readonly Route[] {
       method: 'GET',
       path: '/eventbus/instances',
       tag,
-      summary: 'Lists the processes that the control of the connector knows',
+      summary:
+        'Lists the processes that the control of the connector knows, also those without a binding; this one first',
       access: { permission: 'bindings:read', of: 'ALL' },
-      answer: object({ items: list(anyJson), scope: openWord(['INSTANCE', 'FLEET']) }),
+      answer: object({ items: list(instanceSchema), scope: openWord(['INSTANCE', 'FLEET']) }),
       async run() {
-        const statuses = (await connector?.admin.statuses()) ?? []
-        const byInstance = Map.groupBy(statuses, ({ instance }) => instance)
-        const items = [...byInstance].map(([instance, all]) => ({
-          instance,
-          bindings: all.map(({ target, state, pausedBy }) => ({
-            cluster: target.cluster,
-            binding: target.binding,
-            state,
-            pausedBy,
-          })),
-        }))
-        return { body: { items, scope: connector?.admin.scope ?? 'INSTANCE' } }
+        const instances = (await connector?.admin.instances()) ?? []
+        return { body: { items: instances.map(instanceView), scope: connector?.admin.scope ?? 'INSTANCE' } }
       },
     }),
   ]
@@ -148,4 +164,24 @@ function thresholdsOf(report: ThresholdReport | undefined): object | null {
     runbook,
   }))
   return { status: report.status, readings }
+}
+
+/** Returns a process as answers show it. */
+export function instanceView({ instance, incarnation, version, isAlive, seenAtMs, bindings }: FleetInstance): object {
+  return {
+    instance,
+    incarnation,
+    version: version ?? null,
+    alive: isAlive,
+    seenAt: instantOf(seenAtMs),
+    bindings: bindings.map(({ target, state, pausedBy, figures }) => ({
+      cluster: target.cluster,
+      binding: target.binding,
+      state,
+      pausedBy,
+      partitions: figures?.partitions ?? null,
+      lag: figures?.lag ?? null,
+      breaker: figures?.breaker ?? null,
+    })),
+  }
 }

@@ -3,15 +3,16 @@
  * the route, the identity, forgery, rate, permission, media types, query, body, reason, idempotency key, deadline.
  */
 
-import { isWaybillError, type OperatorIdentity } from '@waybill/core'
-import type { UlidGenerator } from '@waybill/core/internal'
+import { isWaybillError, OperationForbiddenError, type OperatorIdentity } from '@waybill/core'
+import type { AuditedOperations, UlidGenerator } from '@waybill/core/internal'
+import { isPlainObject } from '@waybill/core/option'
 import { type AdminIdentity, Grants } from '../access/access.ts'
 import { isLocalRequest } from '../access/loopback.ts'
 import type { AdminRequest, RequestBody } from '../http/admin-request.ts'
 import { type AdminResponse, securityHeaders } from '../http/admin-response.ts'
 import { accepts } from '../http/media-type.ts'
 import { writeJson } from '../json/write-json.ts'
-import { refuseForgery } from '../limit/forgery.ts'
+import { refuseForeignPage, refuseForgery } from '../limit/forgery.ts'
 import { IdempotentAnswers, readIdempotencyKey } from '../limit/idempotent-answers.ts'
 import { changeRate, RateLimit, readRate } from '../limit/rate-limit.ts'
 import { readBody } from '../limit/request-body.ts'
@@ -38,14 +39,21 @@ export const localOperator = 'local operator'
 /** Answers requests by the routes of a table. */
 export class RequestServer {
   readonly #options: ResolvedAdminOptions
+  readonly #audited: Pick<AuditedOperations<string>, 'refuse'>
   readonly #table: RouteTable
   readonly #nextId: UlidGenerator
   readonly #answers: IdempotentAnswers
   readonly #reads: RateLimit
   readonly #changes: RateLimit
 
-  constructor(options: ResolvedAdminOptions, table: RouteTable, nextId: UlidGenerator) {
+  constructor(
+    options: ResolvedAdminOptions,
+    audited: Pick<AuditedOperations<string>, 'refuse'>,
+    table: RouteTable,
+    nextId: UlidGenerator,
+  ) {
     this.#options = options
+    this.#audited = audited
     this.#table = table
     this.#nextId = nextId
     this.#answers = new IdempotentAnswers(options.runtime.clock)
@@ -86,8 +94,12 @@ export class RequestServer {
     const identity = route.access === 'PUBLIC' ? publicReader : await this.#identify(request)
     const isChange = route.change !== undefined
     if (isChange) refuseForgery(request)
-    if (route.access !== 'PUBLIC') (isChange ? this.#changes : this.#reads).take(identity.by)
-    const grants = await this.#grants(identity, request, route)
+    if (route.access !== 'PUBLIC') {
+      refuseForeignPage(request)
+      ;(isChange ? this.#changes : this.#reads).take(identity.by)
+    }
+    const refused = { identity, target: Object.values(params)[0], isDryRun: url.query['dryRun'] === 'true' }
+    const grants = await this.#noting(request, route, refused, () => this.#grants(identity, request, route))
     if (!accepts(request.headers['accept'], route.produces) && !accepts(request.headers['accept'], 'application/json'))
       throw new AdminRequestError(`This route answers ${route.produces}.`, { status: 406 })
     const query = readQuery(route, url.query)
@@ -119,16 +131,46 @@ export class RequestServer {
         signal: leave,
       }
       try {
-        return responseOf(route, await route.run(call))
+        const target = params['name'] ?? params['outbox'] ?? subjectIn(read) ?? refused.target
+        return await this.#noting(request, route, { ...refused, target, reason }, async () =>
+          responseOf(route, await route.run(call)),
+        )
       } catch (thrown) {
         if (key === undefined) throw thrown
         return this.#problem(thrown, request, requestId)
       }
     }
+    // A stream without a reader would keep its place.
+    if (route.isStream && request.method === 'HEAD') return headOf(route)
     const keyed = { by: identity.by, key: key ?? '', method: request.method, url: request.url, body: sent?.bytes }
     const work = key === undefined ? run() : this.#answers.answer(keyed, run)
     const response = await (route.isStream ? work : this.#withinLimit(work))
     return request.method === 'HEAD' ? { ...response, body: '' } : response
+  }
+
+  /** Runs a part of a change. If the operator lacks a permission, the audit log gets an entry: the engine never sees it. */
+  async #noting<T>(
+    request: AdminRequest,
+    { change }: Route,
+    { identity, target = '*', reason, isDryRun }: Refused,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      // An error without the permission of a route comes from the engine, which has written its own entry.
+      if (change !== undefined && !isDryRun && error instanceof OperationForbiddenError && 'permission' in error) {
+        const operator = { by: identity.by, reason, via: 'REST', address: request.remoteAddress }
+        const path = request.url.replace(/[?#].*$/s, '').slice(0, 500)
+        await this.#audited.refuse({
+          operation: change.operation,
+          target: target.slice(0, 500),
+          request: { method: request.method, path, permission: error.permission },
+          operator: operator as OperatorIdentity,
+        })
+      }
+      throw error
+    }
   }
 
   #match(request: AdminRequest, segments: readonly string[]): RouteMatch {
@@ -179,6 +221,27 @@ export class RequestServer {
       timer[Symbol.dispose]()
     }
   }
+}
+
+/** A change that an operator may not make. */
+interface Refused {
+  readonly identity: AdminIdentity
+  readonly target: string | undefined
+  readonly reason?: string | undefined
+  readonly isDryRun: boolean
+}
+
+/** Returns what a body names as the subject of its change. */
+function subjectIn(body: unknown): string | undefined {
+  if (!isPlainObject(body)) return undefined
+  const found = [body['binding'], body['outbox'], body['projection'], body['name']].find(
+    (one) => typeof one === 'string',
+  )
+  return typeof found === 'string' ? found : undefined
+}
+
+function headOf({ status, produces }: Route): AdminResponse {
+  return { status, headers: { 'content-type': produces }, body: '' }
 }
 
 const publicReader: AdminIdentity = { by: 'public' }

@@ -4,6 +4,7 @@ import type { AuditReader, DeadLetterIndex, OperationStore } from '@waybill/core
 import { runtimeRule } from '@waybill/core/internal'
 import {
   boolean,
+  durationMs,
   func,
   hasMethods,
   instance,
@@ -68,6 +69,8 @@ export interface AdminOptions {
   readonly thresholds?: ThresholdMonitor
   /** @defaultValue in memory: operations end with this process, and the API says so */
   readonly operations?: OperationStore
+  /** How long a process that disappeared keeps its operations before another one continues them. @defaultValue 30,000 */
+  readonly operationLeaseMs?: number
   /** Where changes of this API are written. With `query` it can be read, too. @defaultValue lines on standard error */
   readonly auditLog?: AuditLog & Partial<AuditReader>
   /** @defaultValue in memory, filled by reading the dead letter topics */
@@ -106,6 +109,7 @@ export interface ResolvedAdminOptions
   readonly editing: false | { readonly headers: 'CUSTOM' | 'SENSITIVE' }
   readonly requireReason: 'ALWAYS' | 'DESTRUCTIVE' | 'NEVER'
   readonly publicMetrics: boolean
+  readonly operationLeaseMs: number
   readonly runtime: Runtime
 }
 
@@ -144,6 +148,7 @@ const rules = {
   metrics: optional(instance<MetricsStore>('a store of createMetricsStore', has('read', 'history'))),
   thresholds: optional(instance<ThresholdMonitor>('a monitor of createThresholdMonitor', has('report'))),
   operations: optional(instance<OperationStore>('an OperationStore', has('create', 'take', 'wish'))),
+  operationLeaseMs: durationMs({ default: 30_000, min: 1_000, because: 'longer than a pause of the process' }),
   auditLog: optional(instance<AuditLog & Partial<AuditReader>>('an AuditLog', has('write'))),
   deadLetters: optional(instance<DeadLetterIndex>('a DeadLetterIndex', has('put', 'query', 'groups'))),
   indexing: nested({

@@ -2,6 +2,7 @@ import type { OperatorIdentity } from '@waybill/core'
 import { AuditedOperations, createMemoryDeadLetterIndex } from '@waybill/core/internal'
 import { LetterIndexing } from '../dead-letters/letter-indexing.ts'
 import { createOperations, type Operations } from '../operations/create-operations.ts'
+import { createIndexRebuildKind } from '../operations/index-rebuild-kind.ts'
 import { createRebuildKind } from '../operations/rebuild-kind.ts'
 import type { ResolvedAdminOptions } from './admin-options.ts'
 import { bindingKey } from './find-binding.ts'
@@ -34,20 +35,6 @@ export function createServices(options: ResolvedAdminOptions): AdminServices {
   const { auditLog, runtime, connector, outboxes } = options
   const administration = { permits, ...(auditLog === undefined ? {} : { auditLog }) }
   const index = options.deadLetters ?? createMemoryDeadLetterIndex({ runtime })
-  const operations = createOperations({
-    connector,
-    outboxes,
-    store: options.operations,
-    fingerprint: options.indexing.fingerprint,
-    deadLetters: index,
-    instance: options.instance,
-    kinds: Object.keys(options.projections).length === 0 ? [] : [createRebuildKind(options.projections)],
-    administration,
-    runtime,
-  })
-  // Also without a request: operations of processes that disappeared wait for a runner.
-  const started = operations.start().catch((err: unknown) => runtime.logger.error({ err }, 'Operations not started'))
-  const audited = new AuditedOperations<string>(runtime, 'INSTANCE', administration)
   const letters = new LetterIndexing({
     index,
     connector,
@@ -56,6 +43,24 @@ export function createServices(options: ResolvedAdminOptions): AdminServices {
     runtime,
     keyOf: bindingKey,
   })
+  const operations = createOperations({
+    connector,
+    outboxes,
+    store: options.operations,
+    leaseMs: options.operationLeaseMs,
+    fingerprint: options.indexing.fingerprint,
+    deadLetters: index,
+    instance: options.instance,
+    kinds: [
+      ...(Object.keys(options.projections).length === 0 ? [] : [createRebuildKind(options.projections)]),
+      ...(connector === undefined ? [] : [createIndexRebuildKind(connector, letters)]),
+    ],
+    administration,
+    runtime,
+  })
+  // Also without a request: operations of processes that disappeared wait for a runner.
+  const started = operations.start().catch((err: unknown) => runtime.logger.error({ err }, 'Operations not started'))
+  const audited = new AuditedOperations<string>(runtime, 'INSTANCE', administration)
   return {
     options,
     connector,

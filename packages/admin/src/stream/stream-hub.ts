@@ -26,6 +26,8 @@ export interface StreamSource {
   readonly permission: StreamPermission
   /** Whether it is the newest part of a longer list: an item that is not in it any more is not gone. @defaultValue false */
   readonly isWindow?: boolean
+  /** How often it is read: a database is asked for it. @defaultValue each second */
+  readonly everyMs?: number
   read(): Promise<readonly StreamItem[]>
 }
 
@@ -59,11 +61,14 @@ export class StreamHub {
   readonly #ring: StreamEvent[] = []
   /** The last text of each item, by kind and key. */
   readonly #seen = new Map<string, string>()
+  /** When a source with a time of its own was read, by its kind. */
+  readonly #readAt = new Map<string, number>()
   #nextId = 1n
   #timer: Disposable | undefined
   #heartbeatAt = 0
   #isClosed = false
-  #opening = 0
+  /** The identities of readers that wait for their snapshot. */
+  readonly #opening: string[] = []
   #work: Promise<void> = Promise.resolve()
 
   constructor(runtime: Runtime, sources: readonly StreamSource[]) {
@@ -73,12 +78,16 @@ export class StreamHub {
 
   /** Connects a reader. @throws AdminBusyError if there are too many */
   async open(request: StreamRequest): Promise<AsyncIterable<string>> {
-    const own = [...this.#connections].filter(({ by }) => by === request.by).length
-    if (this.#connections.size + this.#opening >= maxReaders || own >= maxReadersOfIdentity || this.#isClosed)
+    this.#dropEnded()
+    const readers = [...this.#opening, ...[...this.#connections].map(({ by }) => by)]
+    const own = readers.filter((by) => by === request.by)
+    if (readers.length >= maxReaders || own.length >= maxReadersOfIdentity || this.#isClosed)
       throw new AdminBusyError('There are too many streams.', 429, 30)
     const now = this.#runtime.clock.monotonic()
     const connection: Connection = { ...request, reader: new StreamReader(), endsAt: now + longestMs }
-    this.#opening++
+    this.#opening.push(request.by)
+    // A reader may leave before it has read anything.
+    request.leave.addEventListener('abort', () => connection.reader.end(), { once: true })
     connection.reader.push('retry: 3000\n\n')
     try {
       // Alone: nothing is sent between the snapshot and the first event.
@@ -88,7 +97,7 @@ export class StreamHub {
         this.#connections.add(connection)
       })
     } finally {
-      this.#opening--
+      this.#opening.splice(this.#opening.indexOf(request.by), 1)
     }
     this.#schedule()
     return connection.reader.read(request.leave, () => this.#connections.delete(connection))
@@ -120,6 +129,7 @@ export class StreamHub {
   async #tick(): Promise<void> {
     const now = this.#runtime.clock.monotonic()
     for (const { reader, endsAt } of this.#connections) if (endsAt <= now) reader.end()
+    this.#dropEnded()
     await this.#look()
     if (now - this.#heartbeatAt < heartbeatMs) return
     this.#heartbeatAt = now
@@ -127,10 +137,16 @@ export class StreamHub {
     for (const { reader } of this.#connections) reader.push(eventText('heartbeat', data))
   }
 
+  /** Drops readers that lag, whose time is over, or that left before they read anything. */
+  #dropEnded(): void {
+    for (const connection of this.#connections) if (!connection.reader.isOpen) this.#connections.delete(connection)
+  }
+
   /** Reads all sources and sends the items that changed. */
   async #look(alsoFor: readonly string[] = []): Promise<void> {
     for (const source of this.#wanted(alsoFor)) {
       const { kind, topic, permission, isWindow = false } = source
+      if (!alsoFor.includes(topic) && !this.#isDue(source)) continue
       const items = await this.#read(source)
       if (items === undefined) continue
       const present = new Set<string>()
@@ -153,8 +169,14 @@ export class StreamHub {
     }
   }
 
+  #isDue({ kind, everyMs = 0 }: StreamSource): boolean {
+    const readAt = this.#readAt.get(kind)
+    return readAt === undefined || this.#runtime.clock.monotonic() - readAt >= everyMs
+  }
+
   /** Returns undefined if the source fails: the others continue. */
   async #read(source: StreamSource): Promise<readonly StreamItem[] | undefined> {
+    this.#readAt.set(source.kind, this.#runtime.clock.monotonic())
     try {
       return await source.read()
     } catch (err) {

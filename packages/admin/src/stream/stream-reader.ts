@@ -9,7 +9,7 @@ export interface StreamEvent {
 }
 
 /** Permissions that events need. */
-export type StreamPermission = 'bindings:read' | 'operations:read' | 'dlt:read' | 'audit:read'
+export type StreamPermission = 'bindings:read' | 'operations:read' | 'dlt:read' | 'audit:read' | 'outbox:read'
 
 const maxBacklogBytes = 256 * 1024
 

@@ -14,7 +14,7 @@ export function streamRoute(hub: StreamHub): Route {
     path: '/eventbus/stream',
     tag: 'System',
     summary:
-      'Streams changes as server-sent events: a snapshot first, then binding, operation, group, health, instance and heartbeat',
+      'Streams changes as server-sent events: a snapshot first, then binding, operation, group, outbox, audit, health, instance and heartbeat',
     access: 'IDENTIFIED',
     query: {
       topics: withDefault(about('Separated by commas.', list(oneOf(topics), { min: 1, max: topics.length })), [

@@ -1,6 +1,9 @@
+import { Grants } from '../access/access.ts'
 import { auditView } from '../resource/audit-routes.ts'
 import { summaryOf } from '../resource/binding-view.ts'
+import { groupView } from '../resource/letter-view.ts'
 import { operationView, subjectOf } from '../resource/operation-view.ts'
+import { outboxSummary } from '../resource/outbox-routes.ts'
 import type { AdminServices } from '../service/admin-services.ts'
 import { bindingKey } from '../service/find-binding.ts'
 import type { StreamSource } from './stream-hub.ts'
@@ -8,10 +11,13 @@ import type { StreamSource } from './stream-hub.ts'
 /** The newest operations and entries, which lists continue. */
 const shownOperations = 100
 const shownEntries = 50
+const shownGroups = 50
+/** Groups and outboxes are counted by their databases. */
+const slowMs = 5_000
 
 /** Returns the parts of the state that the stream shows. */
 export function streamSources(services: AdminServices): readonly StreamSource[] {
-  const { connector, operations, options } = services
+  const { connector, operations, options, letters } = services
   return [
     {
       kind: 'binding',
@@ -60,6 +66,37 @@ export function streamSources(services: AdminServices): readonly StreamSource[] 
       },
     },
     {
+      kind: 'group',
+      topic: 'groups',
+      // Its counts include all bindings.
+      permission: 'dlt:read',
+      isWindow: true,
+      everyMs: slowMs,
+      async read() {
+        await letters.current()
+        const { items } = await letters.index.groups({}, 'LAST', { limit: shownGroups })
+        return items.map((group) => ({
+          key: group.group,
+          subject: undefined,
+          data: groupView(group, { grants: new Grants('FORBIDDEN') }),
+        }))
+      },
+    },
+    {
+      kind: 'outbox',
+      topic: 'overview',
+      permission: 'outbox:read',
+      everyMs: slowMs,
+      read: () =>
+        Promise.all(
+          Object.entries(options.outboxes).map(async ([name, outbox]) => ({
+            key: name,
+            subject: name,
+            data: await outboxSummary(services, { name, outbox }),
+          })),
+        ),
+    },
+    {
       kind: 'health',
       topic: 'health',
       permission: 'bindings:read',
@@ -75,11 +112,22 @@ export function streamSources(services: AdminServices): readonly StreamSource[] 
       topic: 'overview',
       permission: 'bindings:read',
       async read() {
-        const statuses = (await connector?.admin.statuses()) ?? []
-        return [...Map.groupBy(statuses, ({ instance }) => instance)].map(([key, all]) => {
-          const bindings = all.map(({ target, state }) => ({ cluster: target.cluster, binding: target.binding, state }))
-          return { key, subject: undefined, data: { instance: key, bindings } }
-        })
+        const instances = (await connector?.admin.instances()) ?? []
+        return instances.map(({ instance, incarnation, version, isAlive, bindings }) => ({
+          key: incarnation,
+          subject: undefined,
+          // The time when it was last heard of changes with each status, and is no change of the process.
+          data: {
+            instance,
+            version: version ?? null,
+            alive: isAlive,
+            bindings: bindings.map(({ target, state }) => ({
+              cluster: target.cluster,
+              binding: target.binding,
+              state,
+            })),
+          },
+        }))
       },
     },
   ]

@@ -4,6 +4,7 @@ import { cloudEventsHeader, eventHeader, utf8Text } from '@waybill/core/internal
 import { AdminRequestError, DeadLetterChangedError } from '../problem/admin-errors.ts'
 import { words } from '../resource/answer-schemas.ts'
 import { awaitOperation, operationAnswer } from '../resource/await-operation.ts'
+import { showsPayloads } from '../resource/letter-view.ts'
 import { type Answer, type Call, requirePermission } from '../route/call.ts'
 import { type Route, route } from '../route/route.ts'
 import { list, mapOf, object } from '../schema/composite-schemas.ts'
@@ -14,7 +15,6 @@ import { type FoundLetter, findLetter } from './find-letter.ts'
 import { headerClassOf } from './header-class.ts'
 import { jsonDiff } from './json-diff.ts'
 import { etagOf } from './letter-routes.ts'
-import { showsPayloads } from './letter-view.ts'
 
 const maxBodyBytes = 2 * 1024 * 1024
 const verdicts = ['VALID', 'INVALID', 'UNKNOWN', 'NOT_CHECKED'] as const

@@ -6,10 +6,10 @@ import { indexedLetter } from '../dead-letters/indexed-letter.ts'
 import { bindingOf, type IndexedBinding } from '../dead-letters/letter-topics.ts'
 import { AdminNotFoundError, DeadLetterGoneError } from '../problem/admin-errors.ts'
 import { parseLetterId } from '../resource/letter-id.ts'
+import { idOf } from '../resource/letter-view.ts'
 import type { Call } from '../route/call.ts'
 import type { AdminServices } from '../service/admin-services.ts'
 import { mayRead } from './letter-query.ts'
-import { idOf } from './letter-view.ts'
 
 /** A dead letter as its topic holds it, and as the index knows it. */
 export interface FoundLetter {

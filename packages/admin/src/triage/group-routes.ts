@@ -1,6 +1,7 @@
 import type { FailureGroup } from '@waybill/core/internal'
 import { AdminNotFoundError } from '../problem/admin-errors.ts'
 import { pageFields } from '../resource/answer-schemas.ts'
+import { groupView, sourceView } from '../resource/letter-view.ts'
 import { type Call, requirePermission } from '../route/call.ts'
 import { type Route, route } from '../route/route.ts'
 import { about, nullable, optional, withDefault } from '../schema/schema.ts'
@@ -8,7 +9,6 @@ import { oneOf, text } from '../schema/value-schemas.ts'
 import type { AdminServices } from '../service/admin-services.ts'
 import { letterQueryFields, readFilter, readLetterCursor, resolvedView, writeLetterCursor } from './letter-query.ts'
 import { groupSchema, groupsSchema } from './letter-schemas.ts'
-import { groupView, sourceView } from './letter-view.ts'
 
 const tag = 'Dead letters'
 const orders = { count: 'COUNT', last: 'LAST', first: 'FIRST' } as const
@@ -55,7 +55,7 @@ function listRoute(services: AdminServices): Route {
     answer: groupsSchema,
     async run(call) {
       const { limit, cursor, ...query } = call.query
-      const from = readLetterCursor(cursor, query)
+      const from = readLetterCursor(cursor, query, 'GROUPS')
       const { sort, ...asked } = query
       const read = readFilter(services, call, asked, from.nowMs ?? options.runtime.clock.now())
       await letters.current()

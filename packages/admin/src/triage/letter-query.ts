@@ -1,7 +1,7 @@
 /** The filter of dead letters in a query, limited to what the operator may read. */
 
 import type { DeadLetterFilter, DeadLetterState } from '@waybill/core/internal'
-import { readCursor, writeCursor } from '../json/cursor.ts'
+import { invalidCursor, readCursor, writeCursor } from '../json/cursor.ts'
 import { instantOf } from '../json/write-json.ts'
 import { type LetterFilterBody } from '../resource/operation-schemas.ts'
 import { letterFilter } from '../resource/read-operation-body.ts'
@@ -96,13 +96,34 @@ export function writeLetterCursor(next: string | null, nowMs: number, query: obj
   return next === null ? null : writeCursor(`${nowMs} ${next}`, query)
 }
 
-/** Reads a cursor of {@link writeLetterCursor}. */
+/** Reads a cursor of {@link writeLetterCursor}. @throws AdminRequestError for a position that no index has written */
 export function readLetterCursor(
   cursor: string | undefined,
   query: object,
+  of: 'LETTERS' | 'GROUPS',
 ): { readonly nowMs: number | undefined; readonly cursor: string | undefined } {
   const position = readCursor(cursor, query)
   if (position === undefined) return { nowMs: undefined, cursor: undefined }
-  const at = position.indexOf(' ')
-  return { nowMs: Number(position.slice(0, at)), cursor: position.slice(at + 1) }
+  const [, nowMs, place] = /^(\d{1,15}) (.+)$/.exec(position) ?? []
+  if (place === undefined || !isPlace(place, forms[of])) throw invalidCursor()
+  return { nowMs: Number(nowMs), cursor: place }
+}
+
+const isName = (value: unknown): boolean => typeof value === 'string' && value.length <= 500 && !value.includes('\0')
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
+const isDigits = (value: unknown): boolean => typeof value === 'string' && /^-?\d{1,18}$/.test(value)
+
+/** The members of a position: `letterCursor` and `groupCursor` of the index write them. */
+const forms = {
+  LETTERS: [Number.isSafeInteger, isName, isName, isCount, isDigits],
+  GROUPS: [isDigits, isName],
+} as const
+
+function isPlace(place: string, form: readonly ((value: unknown) => boolean)[]): boolean {
+  try {
+    const members: unknown = JSON.parse(place)
+    return Array.isArray(members) && members.length === form.length && form.every((isValid, at) => isValid(members[at]))
+  } catch {
+    return false
+  }
 }

@@ -5,6 +5,7 @@ import { stackOf, traceparentOf } from '../dead-letters/letter-facts.ts'
 import { instantOf } from '../json/write-json.ts'
 import { AdminRequestError } from '../problem/admin-errors.ts'
 import { pageFields } from '../resource/answer-schemas.ts'
+import { facetView, idOf, letterView, showsPayloads, sourceView } from '../resource/letter-view.ts'
 import { type Call, requirePermission } from '../route/call.ts'
 import { type Route, route } from '../route/route.ts'
 import { list } from '../schema/composite-schemas.ts'
@@ -16,7 +17,6 @@ import { type FoundLetter, findLetter } from './find-letter.ts'
 import { headerClassOf } from './header-class.ts'
 import { letterQueryFields, readFilter, readLetterCursor, resolvedView, writeLetterCursor } from './letter-query.ts'
 import { facetsSchema, letterDetailSchema, lettersSchema } from './letter-schemas.ts'
-import { facetView, idOf, letterView, showsPayloads, sourceView } from './letter-view.ts'
 
 const tag = 'Dead letters'
 const facets = ['event', 'exception', 'binding', 'reason', 'state'] as const
@@ -41,7 +41,7 @@ function listRoute(services: AdminServices): Route {
     answer: lettersSchema,
     async run(call) {
       const { limit, cursor, ...query } = call.query
-      const from = readLetterCursor(cursor, query)
+      const from = readLetterCursor(cursor, query, 'LETTERS')
       const read = readFilter(services, call, query, from.nowMs ?? options.runtime.clock.now())
       await letters.current()
       const { items, next, total } = await letters.index.query(read.filter, { limit, cursor: from.cursor })

@@ -4,14 +4,16 @@ import { type FailureGroup, type IndexedDeadLetter, isSelectedLetter, type LogRa
 import type { KafkaRecord } from '@waybill/kafka'
 import { indexedLetter } from '../dead-letters/indexed-letter.ts'
 import { bindingOf, type LetterTopic } from '../dead-letters/letter-topics.ts'
+import { maskJson } from '../json/mask-json.ts'
 import { writeJson } from '../json/write-json.ts'
 import { AdminBusyError } from '../problem/admin-errors.ts'
+import { groupView } from '../resource/letter-view.ts'
 import type { Call } from '../route/call.ts'
 import { type Route, route } from '../route/route.ts'
+import type { PayloadPolicy } from '../service/admin-options.ts'
 import type { AdminServices } from '../service/admin-services.ts'
 import { eventText } from '../stream/stream-reader.ts'
 import { letterQueryFields, type ReadFilter, readFilter } from './letter-query.ts'
-import { groupView } from './letter-view.ts'
 
 const maxScans = 2
 const recordsPerRead = 500
@@ -43,9 +45,14 @@ export function scanRoutes(services: AdminServices): readonly Route[] {
         })
         if (running >= maxScans) throw new AdminBusyError(`${maxScans} scans are running.`, 429, 5)
         running++
+        let isRunning = true
         const release = (): void => {
-          running--
+          if (isRunning) running--
+          isRunning = false
         }
+        // A client may leave before it has read anything.
+        call.signal.addEventListener('abort', release, { once: true })
+        if (call.signal.aborted) release()
         return { raw: scanned(services, call, read, topics, release), headers: { 'x-accel-buffering': 'no' } }
       },
     }),
@@ -67,7 +74,7 @@ async function* scanned(
     for (const topic of topics) {
       for await (const records of batchesOf(services, topic, call.signal)) {
         for (const record of records) {
-          const letter = selectedLetter(services, record, topic, filter)
+          const letter = selectedLetter(services, call, { record, topic, filter })
           if (letter === undefined) continue
           matched++
           addTo(groups, letter)
@@ -100,22 +107,34 @@ async function* batchesOf(
   }
 }
 
-/** Unlike an index, a scan has the values: a text is searched in them, too. */
+interface Scanned {
+  readonly record: KafkaRecord
+  readonly topic: LetterTopic
+  readonly filter: ReadFilter['filter']
+}
+
+/** Unlike an index, a scan has the values: a text is searched in them, too, as far as the operator may see them. */
 function selectedLetter(
   { options }: AdminServices,
-  record: KafkaRecord,
-  topic: LetterTopic,
-  { text, ...filter }: ReadFilter['filter'],
+  { grants }: Pick<Call, 'grants'>,
+  { record, topic, filter: { text, ...filter } }: Scanned,
 ): IndexedDeadLetter | undefined {
   const letter = readStoredDeadLetter(record)
   const place = { cluster: topic.cluster, binding: bindingOf(letter, topic) }
   const indexed = indexedLetter(letter, place, { ...options.indexing, keys: true, messages: true })
   if (!isSelectedLetter(indexed, filter)) return undefined
   if (text === undefined || isSelectedLetter(indexed, { text })) return indexed
-  const { value } = letter.record
-  return value !== null && Buffer.from(value).toString('utf8').toLowerCase().includes(text.toLowerCase())
-    ? indexed
-    : undefined
+  const mask = grants.allows('payloads:raw', indexed.binding) ? [] : options.payloads.mask
+  const value = searchable(letter.record.value, { ...options.payloads, mask })
+  return value?.toLowerCase().includes(text.toLowerCase()) === true ? indexed : undefined
+}
+
+/** Returns a value without what its mask hides: a search must not guess it. */
+function searchable(value: Uint8Array | null, { mask, notJson }: Required<PayloadPolicy>): string | undefined {
+  if (value === null) return undefined
+  const text = Buffer.from(value).toString('utf8')
+  if (mask.length === 0) return text
+  return maskJson(text, mask) ?? (notJson === 'SHOW' ? text : undefined)
 }
 
 function addTo(groups: Map<string, FailureGroup>, letter: IndexedDeadLetter): void {

@@ -27,6 +27,7 @@ const reached: Readonly<Partial<Record<AdminPermission, readonly string[]>>> = {
     'listPartitions',
     'getPipeline',
     'getSeries',
+    'getTotalSeries',
     'getLossAudit',
     'getMetrics',
     'getHealth',
@@ -45,7 +46,7 @@ const reached: Readonly<Partial<Record<AdminPermission, readonly string[]>>> = {
     'getDeadLetter',
     'scanDeadLetters',
   ],
-  'dlt:triage': ['triageFailureGroup'],
+  'dlt:triage': ['triageFailureGroup', 'createOperation INDEX_REBUILD'],
   'dlt:edit': ['editDeadLetter'],
   'payloads:read': ['downloadDeadLetter'],
   'dlt:replay': ['replayDlt', 'replayToTier', 'createOperation REPLAY', 'createOperation REPLAY_TO_TIER'],
@@ -74,6 +75,7 @@ const bodies: Readonly<Record<string, object>> = {
   'createOperation PURGE': { type: 'PURGE', binding: 'shipping', olderThan: 'P7D' },
   'createOperation OUTBOX_REPLAY': { type: 'OUTBOX_REPLAY', outbox: 'orders' },
   'createOperation OUTBOX_PURGE': { type: 'OUTBOX_PURGE', outbox: 'orders', olderThan: 'P7D' },
+  'createOperation INDEX_REBUILD': { type: 'INDEX_REBUILD', binding: 'shipping' },
   'createOperation PROJECTION_REBUILD': { type: 'PROJECTION_REBUILD', projection: 'balances' },
 }
 

@@ -221,7 +221,11 @@ describe('a request for an operation', () => {
           expect(
             await ask('POST', '/eventbus/operations', { by: 'cleo', body: { ...everything, filter } }),
           ).toMatchObject({ status: 403, body: { permission: 'payloads:read' } })
-        expect(audit).toEqual([])
+        expect(audit.map(({ by, outcome }) => `${by} ${outcome}`)).toEqual([
+          'dan REFUSED',
+          'cleo REFUSED',
+          'cleo REFUSED',
+        ])
       },
     ))
 

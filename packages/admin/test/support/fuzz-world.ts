@@ -78,6 +78,7 @@ const validBodies = {
     { type: 'OUTBOX_REPLAY', outbox: 'orders', eventType: 'order.placed', reason },
     { type: 'OUTBOX_PURGE', outbox: 'orders', olderThan: 'P7D', confirm: '0', reason },
     { type: 'PROJECTION_REBUILD', projection: 'balances', reason },
+    { type: 'INDEX_REBUILD', binding: 'shipping', reason },
   ],
   '/eventbus/bindings': [{ name: 'extra', topic: 'orders', groupId: 'extra', handler: 'echo' }],
   '/eventbus/operations/{id}': [{ rate: 7 }],

@@ -92,6 +92,11 @@ export class AuditedOperations<Operation extends string> {
     await this.#permit(named(given))
   }
 
+  /** Writes that an operator was refused before anything of the operation was known. Never rejects but for a wrong operator. */
+  async refuse(given: AuditedOperation<Operation>): Promise<void> {
+    await this.#writeOutcome(this.#nextId(), named(given), 'REFUSED', undefined)
+  }
+
   async #permit(asked: Named<Operation>): Promise<void> {
     if (await this.#isPermitted(asked)) return
     await this.#writeOutcome(this.#nextId(), asked, 'REFUSED', undefined)
