@@ -4,83 +4,62 @@
  *     (no command)                       walks through the life of an order, then serves
  *     serve --port N [--real]            serves; prints one line when ready
  *     token --sub alice --role USER      prints a token that the demo instance accepts
+ *     --fleet 2x2 --real                 serves two regions with two instances each, from --port on
  *
  *     --real   on real services: Kafka in KAFKA_BOOTSTRAP, DATABASE_URL (or mysql://…), REDIS_URL
+ *     --once   ends after the walk
  */
 
-import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
-import { createTextLogger, describeThrown, stopOnSignals } from '@waybill/core'
-import { createRemoteJWKSet } from 'jose'
-import { demoKeys, demoToken } from './config/demo-tokens.ts'
-import { createOrderApp, type OrderApp } from './config/order-app.ts'
-import { openEmbedded, openMysqlResources, openPostgresResources, type Resources } from './config/resources.ts'
-import { readSettings } from './config/settings.ts'
-import { walk } from './walk.ts'
-
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    port: { type: 'string', default: '3000' },
-    real: { type: 'boolean', default: false },
-    once: { type: 'boolean', default: false },
-    sub: { type: 'string', default: 'alice' },
-    role: { type: 'string', default: 'USER' },
-  },
-})
-const settings = readSettings(process.env)
+import { describeThrown } from '@waybill/core'
+import { demoToken } from './config/demo-tokens.ts'
+import { openEmbedded, openMysqlResources, openPostgresResources } from './config/resources.ts'
+import { readAddresses, readSettings } from './config/settings.ts'
+import { runFleet } from './fleet.ts'
+import { serve } from './serve.ts'
 
 try {
-  const [command = 'walk'] = positionals
-  if (command === 'token') say(await demoToken({ subject: values.sub, role: values.role, ...settings }))
-  else if (command === 'serve') await serve()
-  else if (command === 'walk') await serve((app, url) => walk(app, url, settings, say))
-  else
-    throw new Error(
-      `There is no command ${command}. The commands are serve and token; without one it walks and serves.`,
-    )
+  await main()
 } catch (error) {
   process.stderr.write(`The order service failed: ${describeThrown(error)}\n`)
   process.exitCode = 1
 }
 
-async function serve(before?: (app: OrderApp, url: string) => Promise<void>): Promise<void> {
-  const { KAFKA_BOOTSTRAP = '127.0.0.1:9092', REDIS_URL = 'redis://127.0.0.1:6379' } = process.env
-  const { DATABASE_URL = 'postgres://postgres@127.0.0.1:5432/postgres' } = process.env
-  const { ORDERS_SCHEMA, ORDERS_TOPIC } = process.env
-  if (!values.real) return run(await openEmbedded(), before)
-  const addresses = {
-    kafka: KAFKA_BOOTSTRAP,
-    database: DATABASE_URL,
-    redis: REDIS_URL,
-    ...(ORDERS_SCHEMA === undefined ? {} : { schema: ORDERS_SCHEMA }),
-    ...(ORDERS_TOPIC === undefined ? {} : { topic: ORDERS_TOPIC }),
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      port: { type: 'string', default: '3000' },
+      real: { type: 'boolean', default: false },
+      once: { type: 'boolean', default: false },
+      fleet: { type: 'string' },
+      sub: { type: 'string', default: 'alice' },
+      role: { type: 'string', default: 'USER' },
+    },
+  })
+  const [command = 'walk'] = positionals
+  const settings = readSettings(process.env)
+  if (command === 'token') return say(await demoToken({ subject: values.sub, role: values.role, ...settings }))
+  if (command !== 'walk' && command !== 'serve')
+    throw new Error(
+      `There is no command ${command}. The commands are serve and token; without one it walks and serves.`,
+    )
+  const port = portOf(values.port)
+  if (values.fleet !== undefined) {
+    if (!values.real) throw new Error('A fleet needs --real: its instances share Kafka, the database and Redis.')
+    return runFleet({ size: values.fleet, firstPort: port, say })
   }
-  if (DATABASE_URL.startsWith('mysql:')) return run(await openMysqlResources(addresses), before)
-  return run(await openPostgresResources(addresses), before)
+  const how = { settings, port, isWalk: command === 'walk', isOnce: values.once, say }
+  const addresses = readAddresses(process.env)
+  if (!values.real) await serve(await openEmbedded(), how)
+  else if (addresses.database.startsWith('mysql:')) await serve(await openMysqlResources(addresses), how)
+  else await serve(await openPostgresResources(addresses), how)
 }
 
-async function run<Tx>(
-  resources: Resources<Tx>,
-  before: ((app: OrderApp, url: string) => Promise<void>) | undefined,
-): Promise<void> {
-  await using held = new AsyncDisposableStack()
-  held.use(resources)
-  const logger = createTextLogger({ level: 'WARN', write: (line) => process.stderr.write(`${line}\n`) })
-  const keys = settings.jwksUrl === undefined ? await demoKeys() : createRemoteJWKSet(new URL(settings.jwksUrl))
-  const app = await createOrderApp(resources, { settings, keys, logger, port: Number(values.port) })
-  await app.start()
-  const url = `http://127.0.0.1:${(app.http.server.address() as AddressInfo).port}`
-  try {
-    await before?.(app, url)
-  } catch (error) {
-    await app.stop({ deadlineMs: 20_000 })
-    throw error
-  }
-  say(`ready: ${url}, the API is described in ${url}/openapi.json`)
-  if (values.once) return await app.stop({ deadlineMs: 20_000 })
-  const { isClean } = await stopOnSignals(app, { logger, exit: false }).stopped
-  process.exitCode = isClean ? 0 : 1
+function portOf(text: string): number {
+  const port = Number(text)
+  if (/^\d+$/.test(text) && port <= 65_535) return port
+  throw new Error(`--port takes a number from 0 to 65535, got "${text}".`)
 }
 
 function say(text: string): void {

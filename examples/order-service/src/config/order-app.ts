@@ -1,48 +1,51 @@
 /** The composition root of one instance: every part is made here and nowhere else. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
-import { createConnector } from '@waybill/connector'
+import { type Connector, createConnector } from '@waybill/connector'
 import {
   type Backpressure,
-  createBackpressure,
   createMetricsStore,
   createService,
   createSupervisor,
   createUlidGenerator,
   type Logger,
   type MetricsStore,
+  type Runtime,
   runtimeWith,
   type Service,
 } from '@waybill/core'
-import { createMemoryRequestStore, createRedisRequestStore, createRequestIdempotency } from '@waybill/core/idempotency'
+import { createRequestIdempotency } from '@waybill/core/idempotency'
 import { publishEvents } from '@waybill/kafka'
 import { adaptiveRetry, Outbox } from '@waybill/outbox'
-import { createInbox, createOutboxStore } from '@waybill/sql'
+import { createAuditLog, createInbox, createOutboxStore } from '@waybill/sql'
 import { prometheusText } from '@waybill/telemetry'
 import type { FastifyInstance } from 'fastify'
 import type { JWTVerifyGetKey } from 'jose'
+import { WritesRejectedError } from '../application/application-errors.ts'
 import { OrderQueryService } from '../application/order-query-service.ts'
 import { OrderService } from '../application/order-service.ts'
 import { PendingPromotion } from '../application/pending-promotion.ts'
 import { orderCreatedBinding } from '../infrastructure/kafka/order-created-consumer.ts'
 import { orderEvents } from '../infrastructure/kafka/order-events.ts'
-import { MemoryOrderCache } from '../infrastructure/redis/memory-cache.ts'
-import { MemoryRateLimiter } from '../infrastructure/redis/memory-rate-limiter.ts'
-import { RedisOrderCache } from '../infrastructure/redis/redis-cache.ts'
-import { RedisRateLimiter } from '../infrastructure/redis/redis-rate-limiter.ts'
-import { defaultRate } from '../infrastructure/redis/token-bucket.ts'
+import { pausableBinding } from '../infrastructure/kafka/pausable-binding.ts'
 import { createOrderReader } from '../infrastructure/sql/order-reader.ts'
 import { createTables, processedEventsTable } from '../infrastructure/sql/order-tables.ts'
 import { createOrderTransactions } from '../infrastructure/sql/order-transactions.ts'
-import { recordUpdate } from '../infrastructure/sql/region-view.ts'
+import { createRegionView } from '../infrastructure/sql/region-view.ts'
 import { createRegionLease } from '../infrastructure/sql/sql-region-lease.ts'
 import { createHttpServer } from '../interfaces/http/http-server.ts'
 import { createTokenAuthenticator } from '../interfaces/http/token-authenticator.ts'
+import { createPressure } from '../load/pressure.ts'
 import { createWriteGate } from '../load/write-gate.ts'
+import { RegionClock } from '../region/region-clock.ts'
+import { RegionConsumption } from '../region/region-consumption.ts'
 import { type DependencyCheck, RegionFailover } from '../region/region-failover.ts'
 import { defaultThresholds } from '../region/region-state.ts'
+import { createIntervalService } from './interval-service.ts'
+import { administrationOf, createOperatorApi } from './operator-api.ts'
+import { backlogOf, checksOf, lagMsOf } from './readings.ts'
 import type { Resources } from './resources.ts'
 import type { Settings } from './settings.ts'
+import { createSharedState } from './shared-state.ts'
 
 /** An instance of the service. Starting it begins to publish, consume and promote, and listens. */
 export interface OrderApp extends Service {
@@ -50,6 +53,10 @@ export interface OrderApp extends Service {
   readonly failover: RegionFailover
   readonly pressure: Backpressure
   readonly promotion: PendingPromotion
+  readonly connector: Connector
+  readonly metrics: MetricsStore
+  /** Checks the dependencies of the region once, and pauses or resumes the consumer. */
+  checkRegion(): Promise<void>
 }
 
 /** How an instance runs. */
@@ -59,92 +66,73 @@ export interface OrderAppOptions {
   readonly logger: Logger
   /** 0 takes a free port. */
   readonly port: number
-  readonly host?: string
+  /** Dependencies that the region needs beside its own. @defaultValue none */
+  readonly checks?: Readonly<Record<string, DependencyCheck>>
+  /** @defaultValue the system's */
+  readonly clock?: Runtime['clock']
 }
+
+const binding = 'orderCreated'
 
 /** Creates an instance, with its tables. The caller closes the resources. */
 export async function createOrderApp<Tx>(
-  { orders, kafka, redis, topic }: Resources<Tx>,
-  { settings, keys, logger, port, host = '127.0.0.1' }: OrderAppOptions,
+  resources: Resources<Tx>,
+  { settings, keys, logger, port, checks = {}, clock }: OrderAppOptions,
 ): Promise<OrderApp> {
-  const { region } = settings
+  const { orders, kafka, redis, topic } = resources
+  const { region, instanceId, instanceCount } = settings
   const { database } = orders
   const metrics = createMetricsStore()
-  const runtime = runtimeWith({ metrics, logger })
-  const now = (): number => runtime.clock.now()
+  const runtime = runtimeWith({ metrics, logger, ...(clock === undefined ? {} : { clock }) })
   const events = orderEvents(topic)
+  const auditLog = createAuditLog(database)
   await createTables(orders)
 
+  // Whether this region takes writes.
+  const regionClock = new RegionClock(runtime)
   const failover = new RegionFailover({
     region,
-    checks: checksOf(orders, kafka, redis),
+    checks: { ...checksOf(resources), ...checks },
     isEnabled: settings.failover === 'ON',
     lease: createRegionLease(orders),
     leaseMs: 15_000,
     thresholds: defaultThresholds,
-    intervalMs: 5_000,
     checkTimeoutMs: 2_000,
     slowCheckMs: 150,
-    now,
-    logger,
-    metrics,
-  })
-  // Each reads when the other exists: retries slow down under pressure, and pressure counts what the outbox holds.
-  const pressure: Backpressure = createBackpressure({
-    inputs: {
-      'outbox.backlog': { read: () => backlogOf(outbox), elevated: 2_000, critical: 10_000 },
-      'kafka.lag.ms': { read: () => lagOf(metrics), elevated: 120_000, critical: 600_000 },
-      'db.saturation': { read: orders.saturation, elevated: 0.75, critical: 0.9 },
-    },
     runtime,
   })
+  const pressure: Backpressure = createPressure(
+    {
+      backlog: () => backlogOf(outbox), // Read once the outbox exists, whose retries slow down under pressure.
+      // A region that was passive is behind, and not by its own load: lag counts from when it became active.
+      lagMs: () => Math.min(lagMsOf(metrics), failover.activeForMs),
+      saturation: orders.saturation,
+    },
+    runtime,
+  )
+  const gate = createWriteGate(failover, pressure)
+
+  // The use cases.
   const outbox = Outbox.leasing({
     events,
     database,
     store: createOutboxStore(database),
     listeners: publishEvents(kafka, events),
-    instanceId: settings.instanceId,
-    instanceCount: settings.instanceCount,
+    instanceId,
+    instanceCount,
     retry: adaptiveRetry({ throttlingFactor: pressure.factor }),
     purge: { archive: true }, // Published events move to the history table after seven days.
     runtime,
   })
-
+  const { cache, limiter, requests: marks } = createSharedState(redis, pressure.factor, runtime)
+  const requests = createRequestIdempotency({ store: marks, database, runtime })
   const reader = createOrderReader(orders.reads)
-  const transactions = createOrderTransactions(orders, (tx, record) => {
-    const { id: orderId, version } = record
-    return outbox.write(
-      tx,
-      'ORDER_CREATED',
-      { orderId, region: record.region, version },
-      { occurredAt: record.createdAt },
-    )
-  })
-  const cache =
-    redis === null
-      ? new MemoryOrderCache()
-      : new RedisOrderCache({
-          redis,
-          logger,
-          metrics,
-          now,
-          random: runtime.random,
-          idTtlMs: 300_000,
-          listTtlMs: 60_000,
-        })
-  const limiter =
-    redis === null
-      ? new MemoryRateLimiter(defaultRate, pressure.factor, now)
-      : new RedisRateLimiter({ redis, rate: defaultRate, factor: pressure.factor, logger, metrics })
-  const requests = createRequestIdempotency({
-    store:
-      redis === null ? createMemoryRequestStore() : createRedisRequestStore(redis, { prefix: 'global:idempotency:' }),
-    database,
-    runtime,
-  })
-  const gate = createWriteGate(failover, pressure)
+  const transactions = createOrderTransactions(orders, (tx, { id: orderId, region: at, version, createdAt }) =>
+    outbox.write(tx, 'ORDER_CREATED', { orderId, region: at, version }, { occurredAt: createdAt }),
+  )
+  const { now } = regionClock
   const newId = createUlidGenerator(runtime)
-  const service = new OrderService({ transactions, reader, requests, cache, gate, region, newId, now })
+  const commands = new OrderService({ transactions, reader, requests, cache, gate, region, newId, now })
   const queries = new OrderQueryService(reader, cache, settings)
   const promotion = new PendingPromotion({
     transactions,
@@ -157,108 +145,98 @@ export async function createOrderApp<Tx>(
     onFailure: (orderId, err) => logger.warn({ orderId, err }, 'Order not promoted'),
   })
 
+  // Events, as they come back from Kafka.
   const connector = createConnector({
     clusters: { default: kafka },
     bindings: {
-      orderCreated: orderCreatedBinding({
+      [binding]: orderCreatedBinding({
         events,
         inbox: createInbox(database, { table: processedEventsTable }),
         groupId: `${topic}.${region}`,
         allowsWrites: () => failover.allowsWrites(),
-        record: (tx, orderId, stamp) => recordUpdate(orders.within(tx), orderId, stamp, database.dialect !== 'sqlite'),
+        observe: (stamp) => regionClock.observe(stamp),
+        record: createRegionView(orders, region, runtime),
       }),
     },
+    administration: administrationOf(auditLog),
+    runtime,
+  })
+  const consumption = new RegionConsumption(pausableBinding(connector, binding), () => failover.mode, runtime)
+  const checkRegion = async (): Promise<void> => {
+    await failover.checkNow()
+    await consumption.follow()
+  }
+
+  // Who may ask, and how.
+  const authenticate = createTokenAuthenticator({ issuer: settings.issuer, audience: settings.audience, keys })
+  const operators = createOperatorApi({
+    database,
+    kafka,
+    connector,
+    outbox,
+    events,
+    auditLog,
+    authenticate,
+    metrics,
     runtime,
   })
   const http = createHttpServer({
-    orders: service,
+    orders: commands,
     queries,
-    authenticate: createTokenAuthenticator({ issuer: settings.issuer, audience: settings.audience, keys }),
+    authenticate,
     limiter,
     newRequestId: newId,
-    now,
+    now: () => runtime.clock.now(),
     logger,
     metrics: () => prometheusText(metrics),
-    ready: () => {
-      // A passive region still answers reads: it stays in the pool, and says what it does not do.
-      const status = failover.allowsWrites() ? outbox.health().status : 'OUT_OF_SERVICE'
-      const body = {
-        status,
+    ready: () => ({
+      isReady: outbox.ready(),
+      body: {
+        // A passive region still answers reads: it stays in the pool, and says what it does not do.
+        status: failover.allowsWrites() ? outbox.health().status : 'OUT_OF_SERVICE',
         mode: `active-passive:${failover.mode}`,
         pressure: pressure.level,
         outbox: outbox.health(),
-      }
-      return { isReady: outbox.ready(), body }
-    },
+      },
+    }),
   })
+  await http.register(operators.fastify, { prefix: '/ops' })
+
+  const promote = async (signal: AbortSignal): Promise<void> => {
+    await promotion.promoteAll(signal).catch((err: unknown) => {
+      if (err instanceof WritesRejectedError) logger.debug({ err }, 'Promotion skipped')
+      else logger.warn({ err }, 'Promotion failed, the next round repeats it')
+    })
+  }
   const supervisor = createSupervisor({
-    name: `orders ${region}/${settings.instanceId}`,
+    name: `orders ${region}/${instanceId}`,
     services: {
-      failover: createService({ name: 'failover', start: () => failover.start(), stop: () => failover.stop() }),
+      failover: createIntervalService({
+        name: 'failover',
+        intervalMs: 5_000,
+        run: checkRegion,
+        isRunAtStart: true,
+        runtime,
+      }),
       pressure,
       outbox,
       connector,
-      promotion: promotionService(promotion, settings.promotionIntervalMs, logger),
+      // The consumer could not be paused before it ran.
+      consumption: createService({ name: 'consumption', start: () => consumption.follow(), stop: () => {} }),
+      promotion: createIntervalService({
+        name: 'promotion',
+        intervalMs: settings.promotionIntervalMs,
+        run: promote,
+        runtime,
+      }),
+      operators: createService({ name: 'operators', start: () => {}, stop: () => operators.close() }),
       http: createService({
         name: 'http',
-        start: async () => void (await http.listen({ port, host })),
+        start: async () => void (await http.listen({ port, host: settings.host })),
         stop: () => http.close(), // Waits for pending requests.
       }),
     },
     runtime,
   })
-  return Object.assign(supervisor, { http, failover, pressure, promotion })
-}
-
-/** Promotes pending orders at an interval. */
-function promotionService(promotion: PendingPromotion, intervalMs: number, logger: Logger): Service {
-  const stopped = new AbortController()
-  let running: Promise<void> = Promise.resolve()
-  const repeat = async (): Promise<void> => {
-    while (!stopped.signal.aborted) {
-      await sleep(intervalMs, undefined, { signal: stopped.signal }).catch(() => {}) // Stopped: the loop ends.
-      if (stopped.signal.aborted) return
-      await promotion.promoteAll(stopped.signal).catch((err: unknown) => {
-        logger.warn({ err }, 'Pending orders not promoted, the next round tries again')
-      })
-    }
-  }
-  return createService({
-    name: 'promotion',
-    start: () => {
-      running = repeat()
-    },
-    stop: async () => {
-      stopped.abort()
-      await running
-    },
-  })
-}
-
-function checksOf<Tx>(
-  { reads }: Resources<Tx>['orders'],
-  kafka: Resources<Tx>['kafka'],
-  redis: Resources<Tx>['redis'],
-): Readonly<Record<string, DependencyCheck>> {
-  return {
-    database: async () => void (await reads.query('SELECT 1 AS up')),
-    kafka: async () => void (await kafka.admin.listTopics()),
-    ...(redis === null ? {} : { redis: async () => void (await redis.ping()) }),
-  }
-}
-
-/** The age of the oldest record that waits to be consumed here. */
-function lagOf(metrics: MetricsStore): number {
-  let most = 0
-  for (const { name, value } of metrics.read())
-    if (name === 'eventbus.consumer.lag.seconds') most = Math.max(most, value)
-  return most * 1_000
-}
-
-/** Events that are not published yet. Dead ones wait for an operator, not for this service. */
-function backlogOf(outbox: {
-  health(): { readonly table: { readonly pending: number; readonly retrying: number } | null }
-}): number {
-  const { table } = outbox.health()
-  return table === null ? 0 : table.pending + table.retrying
+  return Object.assign(supervisor, { http, failover, pressure, promotion, connector, metrics, checkRegion })
 }

@@ -38,22 +38,14 @@ export interface Addresses {
 
 /** Opens SQLite and a simulated Kafka. They end with the process. */
 export async function openEmbedded(): Promise<Resources<DatabaseSync>> {
+  await using opened = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'waybill-orders-'))
+  opened.defer(() => rm(folder, { recursive: true, force: true }))
+  const orders = opened.use(openSqlite(join(folder, 'orders.db')))
   const cluster = createSimCluster()
-  const kafka = createKafkaClient({ brokers: cluster.brokers, transport: cluster.transport('orders') })
+  const kafka = opened.use(createKafkaClient({ brokers: cluster.brokers, transport: cluster.transport('orders') }))
   await createTopics(kafka, ordersTopic, 1)
-  const orders = openSqlite(join(folder, 'orders.db'))
-  return {
-    orders,
-    kafka,
-    redis: null,
-    topic: ordersTopic,
-    async [Symbol.asyncDispose]() {
-      await kafka.close()
-      await orders[Symbol.asyncDispose]()
-      await rm(folder, { recursive: true, force: true })
-    },
-  }
+  return held(opened.move(), { orders, kafka, redis: null, topic: ordersTopic })
 }
 
 /** Opens Kafka, PostgreSQL and Redis. */
@@ -66,28 +58,32 @@ export function openMysqlResources(addresses: Addresses): Promise<Resources<Pool
   return openReal(addresses, openMysql(addresses.database))
 }
 
-async function openReal<Tx>(addresses: Addresses, orders: OrderDatabase<Tx>): Promise<Resources<Tx>> {
+async function openReal<Tx>(addresses: Addresses, database: OrderDatabase<Tx>): Promise<Resources<Tx>> {
   const { kafka: brokers, redis: redisUrl, topic = ordersTopic } = addresses
-  const kafka = createKafkaClient({ brokers: brokers.split(',') })
+  await using opened = new AsyncDisposableStack()
+  const orders = opened.use(database)
+  const redis = opened.adopt(await openRedis(redisUrl), (client) => client.disconnect())
+  const kafka = opened.use(createKafkaClient({ brokers: brokers.split(',') }))
   await createTopics(kafka, topic, Math.min(3, brokers.split(',').length))
-  const redis = new Redis(redisUrl, {
-    // Commands fail at once while Redis is away: a request must not wait for its return.
+  return held(opened.move(), { orders, kafka, redis, topic })
+}
+
+/** Connects to Redis. Its commands fail at once while Redis is away: a request must not wait for its return. */
+export async function openRedis(url: string): Promise<Redis> {
+  const redis = new Redis(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: 500,
+    commandTimeout: 300,
     lazyConnect: true,
   })
   redis.on('error', () => {}) // Each command reports its own failure.
   await redis.connect().catch(() => {}) // It connects when Redis is back.
-  return {
-    orders,
-    kafka,
-    redis,
-    topic,
-    async [Symbol.asyncDispose]() {
-      await kafka.close()
-      redis.disconnect()
-      await orders[Symbol.asyncDispose]()
-    },
-  }
+  return redis
+}
+
+function held<Tx>(
+  opened: AsyncDisposableStack,
+  resources: Omit<Resources<Tx>, typeof Symbol.asyncDispose>,
+): Resources<Tx> {
+  return { ...resources, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

@@ -1,6 +1,7 @@
 /** The settings of an instance, from its environment. */
 
 import { integer, oneOf, optional, resolveOptions, text } from '@waybill/core/option'
+import type { Addresses } from './resources.ts'
 
 /** Where the services of an instance are, and which instance it is. */
 export interface Settings {
@@ -11,6 +12,8 @@ export interface Settings {
   readonly audience: string
   /** The keys of the token issuer. @defaultValue the keys of this machine's demo */
   readonly jwksUrl: string | undefined
+  /** The address to listen on. */
+  readonly host: string
   readonly failover: 'ON' | 'OFF'
   readonly listMaxRows: number
   readonly pageMaxSize: number
@@ -25,6 +28,7 @@ const rules = {
   issuer: text({ default: 'https://issuer.example', because: 'the demo issues its own tokens' }),
   audience: text({ default: 'orders', because: 'the name of this service' }),
   jwksUrl: optional(text({ pattern: /^https?:\/\/\S+$/, called: 'the URL of the issuer’s keys' })),
+  host: text({ default: '127.0.0.1', because: 'a demo is for this machine alone' }),
   failover: oneOf(['ON', 'OFF'], { default: 'OFF', because: 'a single region has nowhere to fail over to' }),
   listMaxRows: integer({ default: 1_000, min: 1, max: 10_000, because: 'longer lists are what pages are for' }),
   pageMaxSize: integer({ default: 100, min: 1, max: 1_000, because: 'a screen shows no more' }),
@@ -45,4 +49,17 @@ export function readSettings(environment: Environment): Settings {
     if (value !== undefined) given[name] = /^\d+$/.test(value) ? Number(value) : value
   }
   return resolveOptions('the environment', rules, given)
+}
+
+/** Reads the addresses of the real services. */
+export function readAddresses(environment: Environment): Addresses {
+  const { KAFKA_BOOTSTRAP = '127.0.0.1:9092', REDIS_URL = 'redis://127.0.0.1:6379' } = environment
+  const { DATABASE_URL = 'postgres://postgres@127.0.0.1:5432/postgres', ORDERS_SCHEMA, ORDERS_TOPIC } = environment
+  return {
+    kafka: KAFKA_BOOTSTRAP,
+    database: DATABASE_URL,
+    redis: REDIS_URL,
+    ...(ORDERS_SCHEMA === undefined ? {} : { schema: ORDERS_SCHEMA }),
+    ...(ORDERS_TOPIC === undefined ? {} : { topic: ORDERS_TOPIC }),
+  }
 }

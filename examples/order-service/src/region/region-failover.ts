@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Logger, Metrics } from '@waybill/core'
+import type { Runtime } from '@waybill/core'
 import type { RegionLease } from './region-lease.ts'
 import { afterRound, initialRegion, type RegionMode, type RegionState, type RegionThresholds } from './region-state.ts'
 
@@ -12,122 +11,124 @@ export interface FailoverOptions {
   readonly checks: Readonly<Record<string, DependencyCheck>>
   /** False: the region always takes writes. */
   readonly isEnabled: boolean
-  /** Of several regions the one that holds it is active. Null: there is one region. */
-  readonly lease: RegionLease | null
+  /** Of several regions the one that holds it is active. */
+  readonly lease: RegionLease
   readonly leaseMs: number
   readonly thresholds: RegionThresholds
-  readonly intervalMs: number
   readonly checkTimeoutMs: number
   /** A check that takes longer is counted as slow. */
   readonly slowCheckMs: number
-  readonly now: () => number
-  readonly logger: Logger
-  readonly metrics: Metrics
+  readonly runtime: Runtime
 }
 
-/** Watches the dependencies of this region and makes it passive when they fail for long. */
+/**
+ * Watches the dependencies of this region, and makes it passive when they fail for long.
+ *
+ *   ACTIVE   the checks are good, and the region holds the lease
+ *   PASSIVE  three bad rounds in a row, or the lease is with another region, or could not be renewed in time
+ */
 export class RegionFailover {
   readonly #options: FailoverOptions
-  readonly #stopped = new AbortController()
+  /** Checks that have not answered. A dependency that hangs is not asked again beside it. */
+  readonly #pending = new Map<string, Promise<void>>()
   #state: RegionState = initialRegion
-  #told: RegionMode = 'ACTIVE'
-  /** Until when this region surely holds the lease. */
+  /** The mode of the last round. */
+  #told: RegionMode | undefined
+  /** Until when this region surely holds the lease. Monotonic: a wall clock that jumps back would prolong it. */
   #heldUntil = 0
-  #running: Promise<void> = Promise.resolve()
+  #activeSince: number
 
   constructor(options: FailoverOptions) {
     this.#options = options
+    this.#activeSince = this.#now()
   }
 
-  /** ACTIVE: healthy, and where there are several regions, the one that holds the lease. */
   get mode(): RegionMode {
-    const { isEnabled, lease, now } = this.#options
-    if (!isEnabled) return 'ACTIVE'
-    if (this.#state.mode === 'PASSIVE') return 'PASSIVE'
-    return lease === null || now() < this.#heldUntil ? 'ACTIVE' : 'PASSIVE'
+    if (!this.#options.isEnabled) return 'ACTIVE'
+    return this.#state.mode === 'ACTIVE' && this.#now() < this.#heldUntil ? 'ACTIVE' : 'PASSIVE'
   }
 
   allowsWrites(): boolean {
     return this.mode === 'ACTIVE'
   }
 
-  /** Begins to check. The first round is awaited: a region that starts without its dependencies says so at once. */
-  async start(): Promise<void> {
-    if (!this.#options.isEnabled) return
-    await this.checkNow()
-    this.#running = this.#repeat()
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped.abort()
-    await this.#running
-    await this.#giveUp()
+  /** The time since this region became active; 0 while it is passive. */
+  get activeForMs(): number {
+    return this.mode === 'ACTIVE' ? this.#now() - this.#activeSince : 0
   }
 
   /** Checks all dependencies once. Never rejects. */
   async checkNow(): Promise<RegionMode> {
-    const { checks, thresholds, region, logger, metrics } = this.#options
-    const names = Object.keys(checks)
-    const results = await Promise.all(names.map(async (name) => [name, await this.#isHealthy(name)] as const))
-    const before = this.#told
+    const { isEnabled, checks, thresholds, region, runtime } = this.#options
+    if (!isEnabled) return 'ACTIVE'
+    if (this.#told !== undefined) this.#tell() // The lease may have ended since the last round.
+    const results = await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => [name, await this.#isHealthy(name, check)] as const),
+    )
     this.#state = afterRound(this.#state, Object.fromEntries(results), thresholds)
     if (this.#state.mode === 'ACTIVE') await this.#hold()
-    else await this.#giveUp()
-    this.#told = this.mode
-    if (this.#state.unhealthyStreak > 0) metrics.counter('region.health.unhealthy.count', { region }, 1)
-    if (this.#told !== before) {
-      metrics.counter('failover.events.count', { region, to: this.#told }, 1)
-      logger.warn({ region, from: before, to: this.#told, failures: this.#state.failures }, 'Region mode changed')
-    }
-    return this.#told
+    if (this.#state.unhealthyStreak > 0) runtime.metrics.counter('region.health.unhealthy.count', { region }, 1)
+    this.#tell()
+    return this.mode
+  }
+
+  #tell(): void {
+    const { region, runtime } = this.#options
+    const from = this.#told
+    const to = this.mode
+    if (from === to) return
+    this.#told = to
+    if (to === 'ACTIVE') this.#activeSince = this.#now()
+    if (from === undefined) return // How the region starts is no failover.
+    runtime.metrics.counter('failover.events.count', { region, to }, 1)
+    runtime.logger.warn({ region, from, to, failures: this.#state.failures }, 'Region mode changed')
   }
 
   /** The lease counts from before it was asked for: the answer may have been long on its way. */
   async #hold(): Promise<void> {
-    const { lease, leaseMs, region, now, logger } = this.#options
-    const asked = now()
+    const { lease, leaseMs, region, runtime } = this.#options
+    const asked = this.#now()
     try {
-      if (await lease?.hold(region, leaseMs)) this.#heldUntil = asked + leaseMs
+      const isHeld = await this.#ask('lease', async () => lease.hold(region, leaseMs))
+      if (isHeld) this.#heldUntil = asked + leaseMs
     } catch (err) {
-      logger.warn({ region, err }, 'Lease of the region not renewed, it ends by itself')
+      runtime.logger.warn({ region, err }, 'Region lease not renewed')
     }
   }
 
-  async #giveUp(): Promise<void> {
-    const { lease, region, now, logger } = this.#options
-    if (now() >= this.#heldUntil) return
-    this.#heldUntil = 0
-    await lease?.release(region).catch((err: unknown) => {
-      logger.warn({ region, err }, 'Lease of the region not released, it ends by itself')
-    })
-  }
-
-  async #repeat(): Promise<void> {
-    const { signal } = this.#stopped
-    while (!signal.aborted) {
-      await sleep(this.#options.intervalMs, undefined, { signal }).catch(() => {}) // Stopped: the loop ends.
-      if (!signal.aborted) await this.checkNow()
-    }
-  }
-
-  async #isHealthy(name: string): Promise<boolean> {
-    const { checks, checkTimeoutMs, slowCheckMs, region, now, metrics, logger } = this.#options
-    const begun = now()
-    const timeout = AbortSignal.timeout(checkTimeoutMs)
+  async #isHealthy(name: string, check: DependencyCheck): Promise<boolean> {
+    const { slowCheckMs, region, runtime } = this.#options
+    const begun = this.#now()
     try {
-      await Promise.race([checks[name]?.(timeout), rejectionOf(timeout)])
-      if (now() - begun > slowCheckMs) metrics.counter('region.health.dependency.slow.count', { region, name }, 1)
+      await this.#ask(name, check)
+      if (this.#now() - begun > slowCheckMs)
+        runtime.metrics.counter('region.health.dependency.slow.count', { region, dependency: name }, 1)
       return true
     } catch (err) {
-      metrics.counter('region.health.dependency.failure.count', { region, name }, 1)
-      logger.warn({ region, dependency: name, err }, 'Dependency does not answer')
+      runtime.metrics.counter('region.health.dependency.failure.count', { region, dependency: name }, 1)
+      runtime.logger.warn({ region, dependency: name, err }, 'Region dependency unavailable')
       return false
     }
   }
-}
 
-function rejectionOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  })
+  /** Rejects once the time limit has passed, and while an earlier question to the same dependency is unanswered. */
+  async #ask<T>(name: string, question: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { checkTimeoutMs, runtime } = this.#options
+    if (this.#pending.has(name)) throw new Error(`${name} has not answered the check before.`)
+    const late = new AbortController()
+    const answer = question(late.signal)
+    const answered = (): void => void this.#pending.delete(name)
+    this.#pending.set(name, answer.then(answered, answered))
+    const expired = Promise.withResolvers<never>()
+    using _ = runtime.timers.schedule(checkTimeoutMs, () => {
+      const error = new Error(`${name} did not answer within ${checkTimeoutMs} ms.`)
+      expired.reject(error)
+      late.abort(error)
+    })
+    return await Promise.race([answer, expired.promise])
+  }
+
+  #now(): number {
+    return this.#options.runtime.clock.monotonic()
+  }
 }

@@ -42,10 +42,6 @@ export class Order {
     return new Order(parts)
   }
 
-  get isPending(): boolean {
-    return this.parts.status === 'PENDING'
-  }
-
   /**
    * The time of the change never lies before that of the last one, whatever the clock says.
    * @throws IllegalTransitionError

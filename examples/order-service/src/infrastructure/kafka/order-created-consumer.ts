@@ -3,7 +3,7 @@ import type { Inbox } from '@waybill/core'
 import type { UpdateStamp } from '../../region/update-order.ts'
 import type { OrderEvents } from './order-events.ts'
 
-/** This region is passive: the record moves to a retry topic and is not acknowledged here as done. */
+/** This region became passive while the event was on its way to the handler. It moves to a retry topic, unprocessed. */
 export class RegionPassiveError extends Error {
   constructor() {
     super('This region is passive. The event waits in a retry topic.')
@@ -17,6 +17,8 @@ export interface OrderCreatedParts<Tx> {
   readonly inbox: Inbox<Tx>
   readonly groupId: string
   readonly allowsWrites: () => boolean
+  /** Told of each update before it is stored. */
+  readonly observe: (stamp: UpdateStamp) => void
   /** Stores the update in the transaction that marks the event as processed. */
   readonly record: (tx: Tx, orderId: string, stamp: UpdateStamp) => Promise<unknown>
 }
@@ -30,6 +32,7 @@ export function orderCreatedBinding<Tx>({
   inbox,
   groupId,
   allowsWrites,
+  observe,
   record,
 }: OrderCreatedParts<Tx>): Binding {
   const handler = handleEvents(
@@ -38,7 +41,9 @@ export function orderCreatedBinding<Tx>({
       ORDER_CREATED: async ({ payload, occurredAt }, { tx }) => {
         if (!allowsWrites()) throw new RegionPassiveError()
         const { orderId, version, region } = payload
-        await record(tx, orderId, { occurredAt, version, region })
+        const stamp = { occurredAt, version, region }
+        observe(stamp)
+        await record(tx, orderId, stamp)
       },
     },
     { inbox },

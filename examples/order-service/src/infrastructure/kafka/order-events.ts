@@ -30,10 +30,3 @@ export function orderEvents(topic: string = ordersTopic) {
 }
 
 export type OrderEvents = ReturnType<typeof orderEvents>
-
-type Definitions = OrderEvents['definitions']
-/** The schemas of the events, by name. */
-export type OrderSchemas = { readonly [N in keyof Definitions]: Definitions[N]['schema'] }
-
-/** The events under the topic's own name. */
-export const events: OrderEvents = orderEvents()

@@ -1,22 +1,17 @@
-import { type CircuitBreaker, createCircuitBreaker, type Logger, type Metrics } from '@waybill/core'
+import type { Runtime } from '@waybill/core'
 import type { Redis } from 'ioredis'
 import type { OrderCache } from '../../application/port/order-cache.ts'
+import { SoftRedis } from './soft-redis.ts'
 
-/** Options of a {@link RedisOrderCache}. */
-export interface RedisCacheOptions {
-  readonly redis: Redis
-  readonly logger: Logger
-  readonly metrics: Metrics
-  readonly now: () => number
-  readonly random: () => number
-  readonly idTtlMs: number
-  readonly listTtlMs: number
-}
-
-const generationTtlSeconds = 86_400
-const largestAnswer = 256 * 1024
+/** How long answers live, by what they answer. */
+const lifetimeMs = { order: 300_000, list: 60_000 }
 /** Lifetimes differ by up to a fifth, so that answers that were stored together do not expire together. */
 const jitter = 0.2
+/** Longer than any answer lives: a generation that expired must not match an answer that has not. */
+const generationTtlSeconds = 86_400
+const largestAnswer = 256 * 1024
+const mostOwed = 10_000
+const mostAtOnce = 100
 
 interface Stored {
   readonly generation: string
@@ -25,67 +20,71 @@ interface Stored {
 
 /**
  * A cache in Redis. Each scope has a generation: a change raises it, and answers of an earlier one count as absent. So an
- * answer that was loaded before a change cannot hide it, whenever it is stored. While Redis fails, reads go to the database.
+ * answer that was loaded before a change cannot hide it, whenever it is stored. While Redis fails, reads go to the database,
+ * and evictions are remembered: the first command that works again sends them.
  */
 export class RedisOrderCache implements OrderCache {
-  readonly #options: RedisCacheOptions
-  readonly #breaker: CircuitBreaker
+  readonly #redis: SoftRedis
+  readonly #random: () => number
+  /** Scopes whose eviction Redis has not confirmed, by the number of the change that asked for it. The oldest first. */
+  readonly #owed = new Map<string, number>()
+  #changes = 0
 
-  constructor(options: RedisCacheOptions) {
-    this.#options = options
-    // Opens after five failed commands in a row, for 30 seconds.
-    this.#breaker = createCircuitBreaker('order cache', {
-      failureRateThreshold: 100,
-      slidingWindowSize: 5,
-      minimumNumberOfCalls: 5,
-      waitDurationInOpenStateMs: 30_000,
-      permittedNumberOfCallsInHalfOpenState: 1,
-    })
+  constructor(redis: Redis, runtime: Runtime) {
+    this.#redis = new SoftRedis(redis, 'order.cache.errors', runtime)
+    this.#random = runtime.random
   }
 
   async read<T>(scope: string, name: string, load: () => Promise<T>): Promise<T> {
+    if (this.#owed.has(scope) && !(await this.#settle([scope]))) return load()
     const key = `order:${scope}:${name}`
-    const found = await this.#soften('read', () => this.#options.redis.mget(generationOf(scope), key))
+    const found = await this.#redis.try('read', (redis) => redis.mget(generationOf(scope), key))
     const generation = found?.[0] ?? '0'
     const stored = parse(found?.[1])
-    if (found !== null && stored?.generation === generation) return stored.answer as T
+    if (stored?.generation === generation) return stored.answer as T
     const answer = await load()
     if (found !== null && answer !== null) await this.#store(key, name, { generation, answer })
     return answer
   }
 
   async evict(ownerSubject: string): Promise<void> {
-    const raise = this.#options.redis.multi()
-    for (const scope of ['admin', `user:${ownerSubject}`])
-      raise.incr(generationOf(scope)).expire(generationOf(scope), generationTtlSeconds)
-    await this.#soften('evict', () => raise.exec())
+    const scopes = ['admin', `user:${ownerSubject}`]
+    for (const scope of scopes) {
+      this.#owed.delete(scope)
+      this.#owed.set(scope, ++this.#changes)
+    }
+    // Beyond the bound the oldest is forgotten: its answers stay for their lifetime at most.
+    for (const oldest of this.#owed.keys()) {
+      if (this.#owed.size <= mostOwed) break
+      this.#owed.delete(oldest)
+    }
+    await this.#settle(scopes)
+  }
+
+  /** Sends owed evictions, these first. @returns whether Redis confirmed them */
+  async #settle(first: readonly string[]): Promise<boolean> {
+    const sent = [...new Set([...first, ...this.#owed.keys()])]
+      .slice(0, mostAtOnce)
+      .map((scope) => [scope, this.#owed.get(scope)] as const)
+    const raised = await this.#redis.try('evict', async (redis) => {
+      const raise = redis.multi()
+      for (const [scope] of sent) raise.incr(generationOf(scope)).expire(generationOf(scope), generationTtlSeconds)
+      const failed = (await raise.exec())?.find(([error]) => error !== null)
+      if (failed?.[0]) throw failed[0]
+      return true
+    })
+    if (raised === null) return false
+    // A change that came meanwhile is still owed.
+    for (const [scope, change] of sent) if (this.#owed.get(scope) === change) this.#owed.delete(scope)
+    return true
   }
 
   async #store(key: string, name: string, stored: Stored): Promise<void> {
     const text = JSON.stringify(stored)
     if (text.length > largestAnswer) return
-    const { redis, random, idTtlMs, listTtlMs } = this.#options
-    const ttlMs = name.startsWith('id:') ? idTtlMs : listTtlMs
-    const lifetime = Math.round(ttlMs * (1 - jitter + 2 * jitter * random()))
-    await this.#soften('store', () => redis.set(key, text, 'PX', lifetime))
-  }
-
-  /** Returns null if Redis fails, or was failing a moment ago. */
-  async #soften<T>(command: string, send: () => Promise<T>): Promise<T | null> {
-    const { logger, metrics, now } = this.#options
-    using permit = this.#breaker.tryAcquire()
-    if (permit === undefined) return null
-    const begun = now()
-    try {
-      const answer = await send()
-      permit.succeed(now() - begun)
-      return answer
-    } catch (err) {
-      permit.fail(now() - begun)
-      metrics.counter('order.cache.errors', { command }, 1)
-      logger.debug({ command, err }, 'Cache does not answer')
-      return null
-    }
+    const ttlMs = name.startsWith('id:') ? lifetimeMs.order : lifetimeMs.list
+    const lifetime = Math.round(ttlMs * (1 - jitter + 2 * jitter * this.#random()))
+    await this.#redis.try('store', (redis) => redis.set(key, text, 'PX', lifetime))
   }
 }
 

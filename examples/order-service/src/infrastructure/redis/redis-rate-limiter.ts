@@ -1,6 +1,7 @@
-import type { Logger, Metrics } from '@waybill/core'
+import type { Runtime } from '@waybill/core'
 import type { Redis } from 'ioredis'
 import type { RateDecision, RateLimiter } from '../../application/port/rate-limiter.ts'
+import { SoftRedis } from './soft-redis.ts'
 import { type BucketRate, scaled } from './token-bucket.ts'
 
 /** Fills and pays in one step, by the clock of Redis: the instances' own clocks may differ. */
@@ -19,34 +20,23 @@ if allowed then return -1 end
 return math.ceil((1 - tokens) / perMs)
 `
 
-/** Options of a {@link RedisRateLimiter}. */
-export interface RedisRateLimiterOptions {
-  readonly redis: Redis
-  readonly rate: BucketRate
-  /** Below 1 it tightens the limit. */
-  readonly factor: () => number
-  readonly logger: Logger
-  readonly metrics: Metrics
-}
-
 /** A limiter that all instances share. While Redis fails, every request is allowed. */
 export class RedisRateLimiter implements RateLimiter {
-  readonly #options: RedisRateLimiterOptions
+  readonly #redis: SoftRedis
+  readonly #rate: BucketRate
+  readonly #factor: () => number
 
-  constructor(options: RedisRateLimiterOptions) {
-    this.#options = options
+  /** @param factor below 1 it tightens the limit */
+  constructor(redis: Redis, rate: BucketRate, factor: () => number, runtime: Runtime) {
+    this.#redis = new SoftRedis(redis, 'order.rate_limiter.errors', runtime)
+    this.#rate = rate
+    this.#factor = factor
   }
 
   async take(key: string): Promise<RateDecision> {
-    const { redis, rate, factor, logger, metrics } = this.#options
-    const { capacity, perMs } = scaled(rate, factor())
-    try {
-      const waitMs = Number(await redis.eval(takeToken, 1, `rate:${key}`, capacity, perMs))
-      return { isAllowed: waitMs < 0, retryAfterMs: Math.max(0, waitMs) }
-    } catch (err) {
-      metrics.counter('order.rate_limiter.errors', {}, 1)
-      logger.debug({ err }, 'Rate limiter does not answer, the request is allowed')
-      return { isAllowed: true, retryAfterMs: 0 }
-    }
+    const { capacity, perMs } = scaled(this.#rate, this.#factor())
+    const answer = await this.#redis.try('take', (redis) => redis.eval(takeToken, 1, `rate:${key}`, capacity, perMs))
+    const waitMs = answer === null ? -1 : Number(answer)
+    return { isAllowed: waitMs < 0, retryAfterMs: Math.max(0, waitMs) }
   }
 }

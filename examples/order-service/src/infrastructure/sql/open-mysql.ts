@@ -13,7 +13,8 @@ export function openMysql(url: string, poolSize = 20): OrderDatabase<PoolConnect
     database: fromMysql2(pool),
     within: mysqlSession,
     reads: mysqlSession(pool),
-    isDuplicate: (error) => (error as { code?: unknown } | null)?.code === 'ER_DUP_ENTRY',
+    isDuplicate: (error) =>
+      ['ER_DUP_ENTRY', 'ER_DUP_KEYNAME'].includes(String((error as { code?: unknown } | null)?.code)),
     saturation: () => Math.min(1, Math.max(0, busy) / poolSize),
     [Symbol.asyncDispose]: () => pool.end(),
   }

@@ -3,12 +3,17 @@ import { Pool, type PoolClient } from 'pg'
 import type { OrderDatabase } from './order-database.ts'
 import { pgSession } from './sql-session.ts'
 
+/** A server that is cut off answers nothing: a request must not wait for it longer than its client does. */
+const queryTimeoutMs = 10_000
+
 /** Opens PostgreSQL. With a schema, all tables are in it. */
 export function openPostgres(url: string, schema?: string, poolSize = 20): OrderDatabase<PoolClient> {
   const pool = new Pool({
     connectionString: url,
     max: poolSize,
     connectionTimeoutMillis: 5_000,
+    query_timeout: queryTimeoutMs,
+    keepAlive: true,
     ...(schema === undefined ? {} : { options: `-c search_path=${schema}` }),
   })
   // An idle connection that breaks is replaced; without a listener its error would end the process.
@@ -17,7 +22,7 @@ export function openPostgres(url: string, schema?: string, poolSize = 20): Order
     database: fromPg(pool),
     within: pgSession,
     reads: pgSession(pool),
-    isDuplicate: (error) => (error as { code?: unknown } | null)?.code === '23505',
+    isDuplicate: (error) => ['23505', '42P07'].includes(String((error as { code?: unknown } | null)?.code)),
     saturation: () => Math.min(1, (pool.totalCount - pool.idleCount + pool.waitingCount) / poolSize),
     [Symbol.asyncDispose]: () => pool.end(),
   }

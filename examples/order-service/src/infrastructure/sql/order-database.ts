@@ -8,7 +8,7 @@ export interface OrderDatabase<Tx> extends AsyncDisposable {
   readonly within: (tx: Tx) => SqlSession
   /** Statements outside any transaction. They see committed rows only. */
   readonly reads: SqlSession
-  /** Whether an error says that a row with this unique key exists. */
+  /** Whether an error says that a row with this unique key, or a table or index of this name, exists. */
   readonly isDuplicate: (error: unknown) => boolean
   /** Busy connections divided by all; 0 where there is no pool. */
   readonly saturation: () => number

@@ -4,11 +4,25 @@ import type { OrderDatabase } from './order-database.ts'
 /** The table of consumed events: an event is processed once, in the transaction of its effect. */
 export const processedEventsTable = 'processed_events'
 
+/** Each of the statements may lose one race. */
+const mostRaces = 5
+
 const mysqlOptions = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin'
 
-/** Creates the tables of the service and of its outbox. */
-export async function createTables<Tx>({ database, reads, isDuplicate }: OrderDatabase<Tx>): Promise<void> {
-  await migrate(database, { tables: { inbox: processedEventsTable } })
+/** Creates the tables of the service, of its outbox and of its operators. Several instances may do so at once. */
+export async function createTables<Tx>(orders: OrderDatabase<Tx>): Promise<void> {
+  await migrate(orders.database, { tables: { inbox: processedEventsTable, admin: 'waybill' } })
+  for (let round = 1; ; round++) {
+    try {
+      return await createOwnTables(orders)
+    } catch (error) {
+      // Refused, because another instance created the same table at the same moment: it exists in the next round.
+      if (round > mostRaces || !orders.isDuplicate(error)) throw error
+    }
+  }
+}
+
+async function createOwnTables<Tx>({ database, reads, isDuplicate }: OrderDatabase<Tx>): Promise<void> {
   const options = database.dialect === 'mysql' ? mysqlOptions : ''
   const statements = [
     `CREATE TABLE IF NOT EXISTS orders (

@@ -16,8 +16,5 @@ export function createRegionLease<Tx>({ database, reads }: OrderDatabase<Tx>): R
       const take = `UPDATE region_lease SET region = ?, until = ${now} + ? WHERE region = ? OR until <= ${now}`
       return (await reads.change(take, [region, ttlMs, region])) === 1
     },
-    async release(region) {
-      await reads.change('UPDATE region_lease SET until = 0 WHERE region = ?', [region])
-    },
   }
 }

@@ -28,14 +28,17 @@ export function pgSession(client: Pool | PoolClient): SqlSession {
   }
 }
 
+/** A server that is cut off answers nothing: a request must not wait for it longer than its client does. */
+const timeout = 10_000
+
 export function mysqlSession(connection: MysqlPool | PoolConnection): SqlSession {
   return {
     async query(text, parameters = []) {
-      const [rows] = await connection.query<RowDataPacket[]>(text, [...parameters])
+      const [rows] = await connection.query<RowDataPacket[]>({ sql: text, timeout }, [...parameters])
       return rows
     },
     async change(text, parameters = []) {
-      const [result] = await connection.query<ResultSetHeader>(text, [...parameters])
+      const [result] = await connection.query<ResultSetHeader>({ sql: text, timeout }, [...parameters])
       return result.affectedRows
     },
   }

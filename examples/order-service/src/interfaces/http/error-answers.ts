@@ -10,7 +10,8 @@ import {
 } from '../../application/application-errors.ts'
 import { IllegalTransitionError, InvalidOrderError } from '../../domain/order/order-errors.ts'
 import { RateLimitedError } from './rate-limit.ts'
-import { UnauthenticatedError } from './token-authenticator.ts'
+import { MissingRoleError } from './role-access.ts'
+import { IssuerUnavailableError, UnauthenticatedError } from './token-authenticator.ts'
 
 /** What a client is told of an error. */
 export interface ErrorAnswer {
@@ -26,6 +27,7 @@ type ErrorClass = abstract new (...given: never[]) => Error
 const known: readonly (readonly [ErrorClass, status: number, code: string])[] = [
   [InvalidOrderError, 400, 'VALIDATION_ERROR'],
   [UnauthenticatedError, 401, 'UNAUTHENTICATED'],
+  [MissingRoleError, 403, 'FORBIDDEN'],
   [NotAllowedError, 403, 'FORBIDDEN'],
   [OrderNotFoundError, 404, 'ORDER_NOT_FOUND'],
   [IllegalTransitionError, 409, 'CONFLICT'],
@@ -47,7 +49,8 @@ export function answerOf(error: unknown): ErrorAnswer {
   for (const [type, status, code] of known) if (error instanceof type) return { status, code, message: error.message }
   if (error instanceof RateLimitedError)
     return { status: 429, code: 'RATE_LIMITED', message: error.message, retryAfter: secondsOf(error.retryAfterMs) }
-  if (error instanceof StoreUnavailableError) return infrastructure(error.message, 1)
+  if (error instanceof StoreUnavailableError || error instanceof IssuerUnavailableError)
+    return infrastructure(error.message, 1)
   if (error instanceof WritesRejectedError) return infrastructure(error.message, secondsOf(error.retryAfterMs))
   if (error instanceof UnknownCommitError)
     return infrastructure(

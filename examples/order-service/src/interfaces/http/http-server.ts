@@ -2,12 +2,14 @@
 
 import type { Logger } from '@waybill/core'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { WritesRejectedError } from '../../application/application-errors.ts'
 import type { Caller } from '../../application/caller.ts'
 import type { RateLimiter } from '../../application/port/rate-limiter.ts'
 import { answerOf } from './error-answers.ts'
 import { openApiDocument, type RegisteredRoute } from './openapi-document.ts'
 import { addOrderRoutes, type OrderRouteParts, type OrderRouteSchema } from './order-routes.ts'
 import { limitRate } from './rate-limit.ts'
+import { callerOf } from './role-access.ts'
 import type { Authenticate } from './token-authenticator.ts'
 
 /** What the probes tell. */
@@ -28,6 +30,8 @@ export interface HttpParts extends OrderRouteParts, HealthParts {
 }
 
 const largestBody = 256 * 1024
+/** A client that sends its request more slowly than this only holds a connection. */
+const requestTimeoutMs = 30_000
 
 /** Creates the server. */
 export function createHttpServer(parts: HttpParts): FastifyInstance {
@@ -36,6 +40,7 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
   const routes: RegisteredRoute[] = []
   const app = fastify({
     bodyLimit: largestBody,
+    requestTimeout: requestTimeoutMs,
     requestIdHeader: false,
     genReqId: ({ headers }) => {
       const given = headers['x-request-id']
@@ -57,7 +62,9 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
   })
   app.setErrorHandler((error, request, reply) => {
     const { status, code, message, retryAfter } = answerOf(error)
-    if (status >= 500) logger.error({ requestId: request.id, err: error }, 'Request failed')
+    if (status === 500) logger.error({ requestId: request.id, err: error }, 'Request failed')
+    else if (status > 500 && !(error instanceof WritesRejectedError))
+      logger.warn({ requestId: request.id, err: error }, 'Request not served')
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
     if (status === 401) reply.header('www-authenticate', 'Bearer')
     return reply.code(status).send(errorBody(code, message, request, parts))
@@ -74,8 +81,9 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
       if (typeof method === 'string' && method !== 'HEAD')
         routes.push({ method, url, schema: schema as OrderRouteSchema })
     })
-    secured.addHook('onRequest', async (request) => {
-      const caller = await authenticate(request.headers.authorization)
+    secured.addHook('onRequest', async (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      const caller = callerOf(await authenticate(request.headers.authorization))
       callers.set(request, caller)
       const route = `${request.method} ${request.routeOptions.url ?? ''}`
       await limitRate(limiter, caller.subject, route, request.ip)

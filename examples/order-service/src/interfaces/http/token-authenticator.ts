@@ -1,5 +1,4 @@
 import { type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
-import type { Caller } from '../../application/caller.ts'
 
 /** The request has no token, or one that is not accepted. */
 export class UnauthenticatedError extends Error {
@@ -7,6 +6,21 @@ export class UnauthenticatedError extends Error {
     super(`${why} Send a valid access token: Authorization: Bearer …`, options)
     this.name = 'UnauthenticatedError'
   }
+}
+
+/** The keys of the token issuer cannot be read: nothing is known of the token. */
+export class IssuerUnavailableError extends Error {
+  constructor(cause: unknown) {
+    super('Access tokens cannot be checked at present.', { cause })
+    this.name = 'IssuerUnavailableError'
+  }
+}
+
+/** An authenticated user or program. */
+export interface Principal {
+  readonly subject: string
+  /** Without the prefix `ROLE_`. */
+  readonly roles: ReadonlySet<string>
 }
 
 /** The claims that a token must have. */
@@ -17,8 +31,8 @@ export interface TokenRules {
   readonly keys: JWTVerifyGetKey
 }
 
-/** Returns the caller of a request. @throws UnauthenticatedError */
-export type Authenticate = (authorization: string | undefined) => Promise<Caller>
+/** Returns who sends a request. @throws UnauthenticatedError, IssuerUnavailableError */
+export type Authenticate = (authorization: string | undefined) => Promise<Principal>
 
 // Public keys only. With HS256 among them, a public key would pass as a shared secret; `none` needs no key at all.
 const algorithms = ['RS256', 'ES256']
@@ -33,16 +47,24 @@ export function createTokenAuthenticator({ issuer, audience, keys }: TokenRules)
     if (token === undefined) throw new UnauthenticatedError('There is no access token.')
     if (token.length > longestToken) throw new UnauthenticatedError('The access token is too long.')
     const { payload } = await jwtVerify(token, keys, rules).catch((cause: unknown) => {
-      throw new UnauthenticatedError('The access token is not accepted.', { cause })
+      throw isAboutToken(cause)
+        ? new UnauthenticatedError('The access token is not accepted.', { cause })
+        : new IssuerUnavailableError(cause)
     })
-    return callerOf(payload)
+    return principalOf(payload)
   }
 }
 
-function callerOf({ sub, roles }: JWTPayload): Caller {
+/** Whether the token is at fault. Otherwise the keys of the issuer could not be read. */
+function isAboutToken(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown }
+  return typeof code === 'string' && /^ERR_(?:JW[ST]_|JWKS_.*MATCHING|JOSE_(?:ALG|NOT))/.test(code)
+}
+
+function principalOf({ sub, roles }: JWTPayload): Principal {
   // Databases compare some texts as equal that are not, such as those that differ in spaces at the end.
   if (sub === undefined || sub.length > 255 || !/^[!-~](?:[ -~]*[!-~])?$/.test(sub))
     throw new UnauthenticatedError('The subject of the access token is not accepted.')
-  const names = Array.isArray(roles) ? roles : []
-  return { subject: sub, isAdmin: names.some((role) => role === 'ADMIN' || role === 'ROLE_ADMIN') }
+  const names = Array.isArray(roles) ? roles.filter((role): role is string => typeof role === 'string') : []
+  return { subject: sub, roles: new Set(names.map((role) => role.replace(/^ROLE_/, ''))) }
 }
