@@ -32,6 +32,21 @@ test('S4-001 interfaces and infrastructure never import each other, nor the comp
   for (const layer of ['interfaces', 'config', 'load']) expect(infrastructure).not.toContain(layer)
 })
 
+test('S4-003 drivers and SQL are known below infrastructure/sql and in the composition root alone', async () => {
+  const drivers = /^(?:pg|mysql2|node:sqlite|@waybill\/(?:sql|outbox))/
+  for (const layer of [
+    'domain',
+    'application',
+    'interfaces',
+    'load',
+    'region',
+    'infrastructure/kafka',
+    'infrastructure/redis',
+  ])
+    expect([layer, [...(await importsOf(layer))].filter((one) => drivers.test(one))]).toEqual([layer, []])
+  expect(await importsOf('application/port')).toEqual(new Set(['application', 'domain']))
+})
+
 test('the service uses published entry points of the toolkit only', async () => {
   for (const layer of ['config', 'infrastructure', 'interfaces', 'load', 'region'])
     for (const specifier of await importsOf(layer)) expect(specifier).not.toMatch(/^@waybill\/.*\/internal$/)

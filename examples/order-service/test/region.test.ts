@@ -1,10 +1,19 @@
-import { createMemoryMetrics, noopLogger } from '@waybill/core'
+import { createMemoryMetrics, noopLogger, type Runtime } from '@waybill/core'
+import { createVirtualRuntime } from '@waybill/sim'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compareHybridTimes, HybridClock } from '../src/region/hybrid-clock.ts'
-import { RegionFailover } from '../src/region/region-failover.ts'
-import { MemoryRegionLease } from '../src/region/region-lease.ts'
-import { afterRound, defaultThresholds, initialRegion, type RegionState } from '../src/region/region-state.ts'
+import { RegionClock } from '../src/region/region-clock.ts'
+import { RegionConsumption } from '../src/region/region-consumption.ts'
+import { type DependencyCheck, RegionFailover } from '../src/region/region-failover.ts'
+import type { RegionLease } from '../src/region/region-lease.ts'
+import {
+  afterRound,
+  defaultThresholds,
+  initialRegion,
+  type RegionMode,
+  type RegionState,
+} from '../src/region/region-state.ts'
 import { applies, type UpdateStamp } from '../src/region/update-order.ts'
 
 const stamps = fc.record({
@@ -57,6 +66,12 @@ describe('S4-055 updates of two regions', () => {
       }),
     )
   })
+})
+
+test('S4-059 precedence is by time, not by cause: an update that knew of the other loses to it when its clock is behind', () => {
+  const seen = { occurredAt: 5_000, version: 0, region: 'eu-1' }
+  const answer = { occurredAt: 4_000, version: 1, region: 'us-1' }
+  expect(applies(answer, seen)).toBe(false)
 })
 
 describe('a hybrid clock', () => {
@@ -132,74 +147,297 @@ describe('S4-045 the mode of a region', () => {
   })
 })
 
-/** Two regions that share a lease and a clock. Their checks answer as the test says. */
-function regions() {
-  const clock = { now: 0 }
-  const memory = new MemoryRegionLease(() => clock.now)
-  const health = { one: true, two: true }
-  const reach = { one: true, two: true }
-  const open = (name: 'one' | 'two') =>
-    new RegionFailover({
-      region: name,
-      checks: { database: () => (health[name] ? Promise.resolve() : Promise.reject(new Error('down'))) },
-      isEnabled: true,
-      lease: {
-        hold: (region, ttlMs) => (reach[name] ? memory.hold(region, ttlMs) : Promise.reject(new Error('unreachable'))),
-        release: (region) => (reach[name] ? memory.release(region) : Promise.reject(new Error('unreachable'))),
-      },
-      leaseMs: 15_000,
-      thresholds: defaultThresholds,
-      intervalMs: 5_000,
-      checkTimeoutMs: 2_000,
-      slowCheckMs: 150,
-      now: () => clock.now,
-      logger: noopLogger,
-      metrics: createMemoryMetrics(),
-    })
-  return { clock, health, reach, one: open('one'), two: open('two') }
+/** A lease in memory, by a clock that all share. */
+function leaseBy(runtime: Runtime): RegionLease {
+  let holder = { region: '', until: 0 }
+  return {
+    async hold(region, ttlMs) {
+      const now = runtime.clock.monotonic()
+      if (holder.region !== region && holder.until > now) return false
+      holder = { region, until: now + ttlMs }
+      return true
+    },
+  }
 }
 
-describe('I19 two regions', () => {
-  test('S4-046 the other takes over when one has failed, and not before', async () => {
-    const { clock, health, one, two } = regions()
-    await one.checkNow()
-    await two.checkNow()
-    expect([one.mode, two.mode]).toEqual(['ACTIVE', 'PASSIVE'])
-    health.one = false
-    for (let round = 0; round < 3; round++) {
-      clock.now += 5_000
-      await one.checkNow()
-    }
-    expect(one.mode).toBe('PASSIVE')
-    await two.checkNow()
-    expect([one.allowsWrites(), two.allowsWrites()]).toEqual([false, true])
+interface Place {
+  readonly region?: string
+  readonly checks?: Readonly<Record<string, DependencyCheck>>
+  readonly lease?: RegionLease
+  readonly isEnabled?: boolean
+}
+
+function failoverOn(runtime: Runtime, place: Place = {}): RegionFailover {
+  return new RegionFailover({
+    region: 'eu-1',
+    checks: {},
+    isEnabled: true,
+    lease: leaseBy(runtime),
+    leaseMs: 15_000,
+    thresholds: defaultThresholds,
+    checkTimeoutMs: 2_000,
+    slowCheckMs: 150,
+    runtime,
+    ...place,
+  })
+}
+
+function quietRuntime() {
+  const metrics = createMemoryMetrics()
+  return Object.assign(createVirtualRuntime(1, { logger: noopLogger, metrics }), { metrics })
+}
+
+function fail(): Promise<never> {
+  return Promise.reject(new Error('down'))
+}
+
+describe('the failover of a region', () => {
+  test('S4-048 is off by default: writes are allowed whatever the dependencies say', async () => {
+    const failover = failoverOn(quietRuntime(), { isEnabled: false, checks: { database: fail } })
+    for (let round = 0; round < 5; round++) await failover.checkNow()
+    expect(failover.allowsWrites()).toBe(true)
   })
 
-  test('are never active both, under any sequence of results, waits and lost leases', async () => {
-    const step = fc.record({
-      who: fc.constantFrom('one', 'two'),
-      isUp: fc.boolean(),
-      canReach: fc.boolean(),
-      waitMs: fc.constantFrom(0, 100, 5_000, 14_999, 15_000, 40_000),
+  test('takes no writes before its first round', async () => {
+    const failover = failoverOn(quietRuntime())
+    expect(failover.allowsWrites()).toBe(false)
+    await failover.checkNow()
+    expect(failover.allowsWrites()).toBe(true)
+  })
+
+  test('S4-049 counts bad rounds, failed and slow checks, and changes of the mode', async () => {
+    const runtime = quietRuntime()
+    const health = { kafka: true }
+    const failover = failoverOn(runtime, {
+      checks: {
+        kafka: () => (health.kafka ? Promise.resolve() : fail()),
+        redis: () => runtime.timers.sleep(200),
+      },
     })
-    await fc.assert(
-      fc.asyncProperty(fc.array(step as fc.Arbitrary<Step>, { maxLength: 40 }), async (steps) => {
-        const world = regions()
-        for (const { who, isUp, canReach, waitMs } of steps) {
-          world.health[who] = isUp
-          world.reach[who] = canReach
-          world.clock.now += waitMs
-          await world[who].checkNow()
-          expect(world.one.allowsWrites() && world.two.allowsWrites()).toBe(false)
-        }
-      }),
-    )
+    await runtime.run(() => failover.checkNow())
+    expect(runtime.metrics.total('failover.events.count')).toBe(0)
+    health.kafka = false
+    for (let round = 0; round < 3; round++) await runtime.run(() => failover.checkNow())
+    expect(failover.mode).toBe('PASSIVE')
+    expect(runtime.metrics.total('region.health.unhealthy.count')).toBe(3)
+    expect(runtime.metrics.total('region.health.dependency.failure.count', { dependency: 'kafka' })).toBe(3)
+    expect(runtime.metrics.total('region.health.dependency.failure.count', { dependency: 'redis' })).toBe(0)
+    expect(runtime.metrics.total('region.health.dependency.slow.count', { dependency: 'redis' })).toBe(4)
+    expect(runtime.metrics.total('failover.events.count', { to: 'PASSIVE' })).toBe(1)
+  })
+
+  test('a dependency that hangs fails its checks, and is not asked again before it has answered', async () => {
+    const runtime = quietRuntime()
+    const answer = Promise.withResolvers<void>()
+    let asked = 0
+    const hangs = (): Promise<void> => {
+      asked++
+      return answer.promise
+    }
+    const failover = failoverOn(runtime, { checks: { database: hangs } })
+    for (let round = 0; round < 3; round++) await runtime.run(() => failover.checkNow())
+    expect(failover.mode).toBe('PASSIVE')
+    expect(asked).toBe(1)
+    answer.resolve()
+    await runtime.advance(0)
+    for (let round = 0; round < 2; round++) await runtime.run(() => failover.checkNow())
+    expect(failover.mode).toBe('ACTIVE')
+  })
+
+  test('a lease that does not answer ends by itself', async () => {
+    const runtime = quietRuntime()
+    const memory = leaseBy(runtime)
+    let isStuck = false
+    const lease: RegionLease = {
+      hold: (region, ttlMs) => (isStuck ? new Promise(() => {}) : memory.hold(region, ttlMs)),
+    }
+    const failover = failoverOn(runtime, { lease })
+    await failover.checkNow()
+    isStuck = true
+    await runtime.run(() => failover.checkNow())
+    expect(failover.mode).toBe('ACTIVE')
+    await runtime.advance(15_000)
+    expect(failover.mode).toBe('PASSIVE')
+  })
+
+  test('I19 a wall clock that jumps back prolongs no lease', async () => {
+    const runtime = quietRuntime()
+    const failover = failoverOn(runtime)
+    await failover.checkNow()
+    runtime.wallJump(-3_600_000)
+    await runtime.advance(15_000)
+    expect(failover.allowsWrites()).toBe(false)
+  })
+
+  test('tells for how long the region has been active', async () => {
+    const runtime = quietRuntime()
+    const failover = failoverOn(runtime)
+    await failover.checkNow()
+    await runtime.advance(5_000)
+    await failover.checkNow()
+    expect(failover.activeForMs).toBe(5_000)
+    await runtime.advance(15_000)
+    expect(failover.activeForMs).toBe(0)
+    await failover.checkNow()
+    await runtime.advance(1_000)
+    expect(failover.activeForMs).toBe(1_000)
   })
 })
 
-interface Step {
-  readonly who: 'one' | 'two'
-  readonly isUp: boolean
-  readonly canReach: boolean
-  readonly waitMs: number
+const places = ['eu-1/0', 'eu-1/1', 'us-1/0', 'us-1/1'] as const
+type PlaceName = (typeof places)[number]
+
+/** Two regions with two instances each, which share a lease. Their checks and their way to the lease are as the test says. */
+function twoRegions() {
+  const runtime = quietRuntime()
+  const memory = leaseBy(runtime)
+  const isUp = new Map<PlaceName, boolean>()
+  const canReach = new Map<PlaceName, boolean>()
+  const open = (name: PlaceName): RegionFailover =>
+    failoverOn(runtime, {
+      region: name.slice(0, 4),
+      checks: { database: () => (isUp.get(name) === false ? fail() : Promise.resolve()) },
+      lease: { hold: (region, ttlMs) => (canReach.get(name) === false ? fail() : memory.hold(region, ttlMs)) },
+    })
+  const instances = new Map(places.map((name) => [name, open(name)]))
+  const allows = (name: PlaceName): boolean => instances.get(name)?.allowsWrites() ?? false
+  return {
+    runtime,
+    isUp,
+    canReach,
+    check: async (name: PlaceName) => instances.get(name)?.checkNow(),
+    allows,
+    active: () => new Set(places.filter(allows).map((name) => name.slice(0, 4))),
+  }
 }
+
+describe('I19 two regions', () => {
+  test('S4-046 one takes over when all instances of the other have failed, and not before', async () => {
+    const { runtime, isUp, check, allows } = twoRegions()
+    for (const name of places) await check(name)
+    expect(places.map(allows)).toEqual([true, true, false, false])
+    isUp.set('eu-1/0', false)
+    for (let round = 0; round < 4; round++) {
+      await runtime.advance(5_000)
+      for (const name of places) await check(name)
+    }
+    expect(places.map(allows)).toEqual([false, true, false, false])
+    isUp.set('eu-1/1', false)
+    for (let round = 0; round < 6; round++) {
+      await runtime.advance(5_000)
+      for (const name of places) await check(name)
+    }
+    expect(places.map(allows)).toEqual([false, false, true, true])
+  })
+
+  test('are never active both, under any sequence of results, waits, clock jumps and lost leases', async () => {
+    const step = fc.record({
+      who: fc.constantFrom(...places),
+      isUp: fc.boolean(),
+      canReach: fc.boolean(),
+      waitMs: fc.constantFrom(0, 100, 5_000, 14_999, 15_000, 40_000),
+      jumpMs: fc.constantFrom(0, 0, 0, -60_000, 60_000),
+    })
+    let takeovers = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const world = twoRegions()
+        let last = ''
+        for (const { who, isUp, canReach, waitMs, jumpMs } of steps) {
+          world.isUp.set(who, isUp)
+          world.canReach.set(who, canReach)
+          if (jumpMs !== 0) world.runtime.wallJump(jumpMs)
+          await world.runtime.advance(waitMs)
+          await world.check(who)
+          const [active = last, ...others] = world.active()
+          expect(others).toEqual([])
+          if (last !== '' && active !== last) takeovers++
+          last = active
+        }
+      }),
+    )
+    expect(takeovers).toBeGreaterThan(0)
+  })
+})
+
+function consumer() {
+  const state = { mode: 'ACTIVE' as RegionMode, is: 'RUNNING', isFailing: false, calls: [] as string[] }
+  const change = async (call: string, is: string): Promise<void> => {
+    if (state.isFailing) throw new Error('busy')
+    state.calls.push(call)
+    state.is = is
+  }
+  const consumption = new RegionConsumption(
+    {
+      get isRunning() {
+        return state.is === 'RUNNING'
+      },
+      get isPaused() {
+        return state.is === 'PAUSED'
+      },
+      pause: () => change('pause', 'PAUSED'),
+      resume: () => change('resume', 'RUNNING'),
+    },
+    () => state.mode,
+    quietRuntime(),
+  )
+  const follow = async (mode: RegionMode): Promise<string> => {
+    state.mode = mode
+    await consumption.follow()
+    return state.is
+  }
+  return { state, follow }
+}
+
+describe('the consumer of a region', () => {
+  test('C-58 is paused while the region is passive, once, and resumed with it', async () => {
+    const { state, follow } = consumer()
+    expect(await follow('ACTIVE')).toBe('RUNNING')
+    expect(await follow('PASSIVE')).toBe('PAUSED')
+    expect(await follow('PASSIVE')).toBe('PAUSED')
+    expect(await follow('ACTIVE')).toBe('RUNNING')
+    expect(state.calls).toEqual(['pause', 'resume'])
+  })
+
+  test('stays as an operator left it', async () => {
+    const { state, follow } = consumer()
+    state.is = 'PAUSED'
+    expect(await follow('PASSIVE')).toBe('PAUSED')
+    expect(await follow('ACTIVE')).toBe('PAUSED')
+    state.is = 'RUNNING'
+    expect(await follow('PASSIVE')).toBe('PAUSED')
+    state.is = 'STOPPED'
+    expect(await follow('ACTIVE')).toBe('STOPPED')
+    state.is = 'PAUSED'
+    expect(await follow('ACTIVE')).toBe('PAUSED')
+  })
+
+  test('is paused by a later round when the first could not', async () => {
+    const { state, follow } = consumer()
+    state.isFailing = true
+    expect(await follow('PASSIVE')).toBe('RUNNING')
+    state.isFailing = false
+    expect(await follow('PASSIVE')).toBe('PAUSED')
+  })
+})
+
+describe('the clock of a region', () => {
+  test('C-56 stamps a change later than every update that was received before it, although its wall clock is behind', async () => {
+    const runtime = quietRuntime()
+    const clock = new RegionClock(runtime)
+    const ahead = runtime.clock.now() + 30_000
+    clock.observe({ occurredAt: ahead, version: 3, region: 'us-1' })
+    expect(clock.now()).toBeGreaterThanOrEqual(ahead)
+    clock.observe({ occurredAt: ahead + 5, version: null, region: 'us-1' })
+    expect(clock.now()).toBeGreaterThanOrEqual(ahead + 5)
+    clock.observe({ occurredAt: null, version: 1, region: 'us-1' })
+  })
+
+  test('is not moved by a clock that is far ahead, and counts it', async () => {
+    const runtime = quietRuntime()
+    const clock = new RegionClock(runtime)
+    clock.observe({ occurredAt: runtime.clock.now() + 3_600_000, version: 0, region: 'us-1' })
+    expect(clock.now()).toBe(runtime.clock.now())
+    expect(runtime.metrics.total('region.clock.refused.count', { region: 'us-1' })).toBe(1)
+  })
+})

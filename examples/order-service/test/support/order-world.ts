@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { noopLogger } from '@waybill/core'
-import { demoKeys, demoToken } from '../src/config/demo-tokens.ts'
-import { createOrderApp, type OrderApp } from '../src/config/order-app.ts'
-import type { Resources } from '../src/config/resources.ts'
-import { readSettings, type Settings } from '../src/config/settings.ts'
+import { demoKeys, demoToken } from '../../src/config/demo-tokens.ts'
+import { createOrderApp, type OrderApp, type OrderAppOptions } from '../../src/config/order-app.ts'
+import type { Resources } from '../../src/config/resources.ts'
+import { readSettings, type Settings } from '../../src/config/settings.ts'
+import { urlOf } from '../../src/serve.ts'
 
 /** An answer of the service. */
 export interface Answer {
@@ -28,21 +28,29 @@ export interface OrderWorld extends AsyncDisposable {
   as(subject: string, role?: string): Promise<Client>
   /** Sends a request with this token, or without one. */
   withToken(token: string | undefined): Client
+  /** Returns the sum of a metric, as the page of metrics shows it. */
+  metric(line: string): Promise<number>
 }
 
 export const cart = { items: [{ sku: 'A-1', quantity: 2, unitPriceMinor: 1_250 }], currency: 'EUR' }
 
+/** What differs from an instance as it is. */
+export interface WorldOptions extends Partial<Pick<OrderAppOptions, 'keys' | 'clock' | 'checks'>> {
+  readonly environment?: Readonly<Record<string, string>>
+}
+
 /** Starts an instance on open resources, which it closes in the end. */
 export async function startOrders<Tx>(
   resources: Resources<Tx>,
-  environment: Readonly<Record<string, string>> = {},
+  { environment = {}, ...options }: WorldOptions = {},
 ): Promise<OrderWorld> {
   const settings = readSettings(environment)
   const folder = await mkdtemp(join(tmpdir(), 'waybill-order-keys-'))
   const keyFile = join(folder, 'key.json')
-  const app = await createOrderApp(resources, { settings, keys: await demoKeys(keyFile), logger: noopLogger, port: 0 })
+  const keys = await demoKeys(keyFile)
+  const app = await createOrderApp(resources, { settings, keys, logger: noopLogger, port: 0, ...options })
   await app.start()
-  const url = `http://127.0.0.1:${(app.http.server.address() as AddressInfo).port}`
+  const url = urlOf(app)
   const withToken =
     (token: string | undefined): Client =>
     async (method, path, body, headers = {}) => {
@@ -67,6 +75,11 @@ export async function startOrders<Tx>(
     keyFile,
     withToken,
     as: async (subject, role = 'USER') => withToken(await demoToken({ subject, role, ...settings }, keyFile)),
+    metric: async (line) => {
+      const page: string = (await withToken(undefined)('GET', '/metrics')).body
+      const lines = page.split('\n').filter((one) => one.startsWith(line))
+      return lines.reduce((sum, one) => sum + Number(one.split(' ').at(-1)), 0)
+    },
     async [Symbol.asyncDispose]() {
       await app.stop({ deadlineMs: 20_000 })
       await resources[Symbol.asyncDispose]()
