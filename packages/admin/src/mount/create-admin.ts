@@ -20,7 +20,7 @@ import { RouteTable } from '../route/route-table.ts'
 import { anyJson } from '../schema/value-schemas.ts'
 import { type OpenApiDocument, openApiDocument } from '../server/openapi-document.ts'
 import { RequestServer } from '../server/request-server.ts'
-import { type AdminOptions, resolveAdminOptions } from '../service/admin-options.ts'
+import { type AdminOptions, type ResolvedAdminOptions, resolveAdminOptions } from '../service/admin-options.ts'
 import { type AdminServices, createServices } from '../service/admin-services.ts'
 import { StreamHub } from '../stream/stream-hub.ts'
 import { streamRoute } from '../stream/stream-route.ts'
@@ -29,6 +29,8 @@ import { editRoutes } from '../triage/edit-route.ts'
 import { groupRoutes } from '../triage/group-routes.ts'
 import { letterRoutes } from '../triage/letter-routes.ts'
 import { scanRoutes } from '../triage/scan-route.ts'
+import { readConsoleFiles } from './console-files.ts'
+import { ConsoleHandler } from './console-handler.ts'
 import { type FastifyAdminPlugin, fastifyPlugin } from './fastify-plugin.ts'
 import { type FetchOptions, fetchWith, type HonoContext, peerOf } from './fetch-handler.ts'
 import { type NodeListener, nodeListener } from './node-listener.ts'
@@ -36,7 +38,7 @@ import { type NodeListener, nodeListener } from './node-listener.ts'
 /** The version of the API in its document. */
 const version = '0.1.0'
 
-/** The admin API, to be mounted in a host. Close it with the host: it stops following dead letters and running operations. */
+/** The admin API and the console, to be mounted in a host. Close it with the host: it stops following dead letters and running operations. */
 export interface Admin extends AsyncDisposable {
   /** For node:http, and below a path in Express and Nest: `app.use('/ops', admin.listener)`, before body parsers. */
   readonly listener: (request: IncomingMessage, response: ServerResponse) => void
@@ -63,15 +65,12 @@ export function createAdmin(options: AdminOptions): Admin {
   const hub = new StreamHub(resolved.runtime, streamSources(services))
   const routes = [...routesOf(services), streamRoute(hub), documentRoute(() => document)]
   const document = openApiDocument(routes, version)
-  const server = new RequestServer(
-    resolved,
-    services.audited,
-    new RouteTable(routes),
-    createUlidGenerator(resolved.runtime),
-  )
+  const table = new RouteTable(routes)
+  const server = new RequestServer(resolved, services.audited, table, createUlidGenerator(resolved.runtime))
+  const pages = resolved.console ? consoleOf(table, resolved) : undefined
   const closing = new AbortController()
-  const handle = (request: AdminRequest, body: RequestBody, leave: AbortSignal): Promise<AdminResponse> =>
-    server.handle(request, body, AbortSignal.any([leave, closing.signal]))
+  const handle = async (request: AdminRequest, body: RequestBody, leave: AbortSignal): Promise<AdminResponse> =>
+    (await pages?.answer(request)) ?? server.handle(request, body, AbortSignal.any([leave, closing.signal]))
   const onFailure = (err: unknown): void => resolved.runtime.logger.error({ err }, 'Admin answer cut off')
   const listener: NodeListener = nodeListener(handle, onFailure)
   const close = async (): Promise<void> => {
@@ -112,6 +111,11 @@ function routesOf(services: AdminServices): readonly Route[] {
     ...editRoutes(services),
     ...systemRoutes(services),
   ]
+}
+
+function consoleOf(table: RouteTable, { runtime }: Pick<ResolvedAdminOptions, 'runtime'>): ConsoleHandler {
+  const isRoute = (path: string): boolean => table.find(path.split('/').slice(1)).matches.size > 0
+  return new ConsoleHandler(() => readConsoleFiles(import.meta.dirname), isRoute, runtime.logger)
 }
 
 function documentRoute(documentOf: () => OpenApiDocument): Route {

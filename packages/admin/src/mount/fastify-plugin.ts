@@ -34,16 +34,24 @@ export function fastifyPlugin(listener: NodeListener): FastifyAdminPlugin {
   return (instance, _options, done) => {
     instance.removeAllContentTypeParsers()
     instance.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null))
-    instance.all('/*', ({ raw: incoming }, reply) => {
+    const pass = ({ raw }: FastifyCall, reply: FastifyAnswer): void => {
+      const incoming: IncomingMessage & { originalUrl?: string | undefined } = raw
       reply.hijack()
+      incoming.originalUrl = incoming.url
       incoming.url = withoutPrefix(incoming.url ?? '/', instance.prefix)
       listener(incoming, reply.raw)
-    })
+    }
+    instance.all('/*', pass)
+    // The mount path itself, without a final slash.
+    if (instance.prefix !== '') instance.all('', pass)
     done()
   }
 }
 
 /** Removes the mount path from a URL. */
 export function withoutPrefix(url: string, prefix: string): string {
-  return prefix !== '' && url.startsWith(`${prefix}/`) ? url.slice(prefix.length) : url
+  if (prefix === '' || !url.startsWith(prefix)) return url
+  const rest = url.slice(prefix.length)
+  if (rest.startsWith('/')) return rest
+  return rest === '' || rest.startsWith('?') ? `/${rest}` : url
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { AdminRequest } from '../http/admin-request.ts'
+import { withoutPrefix } from './fastify-plugin.ts'
 import type { AdminHandler } from './node-listener.ts'
 
 /** How a host of Web requests mounts the admin. */
@@ -19,7 +20,8 @@ export async function fetchWith(
   const { pathname, search } = new URL(request.url)
   const own: AdminRequest = {
     method: request.method,
-    url: `${pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname}${search}`,
+    url: withoutPrefix(`${pathname}${search}`, prefix),
+    originalPath: pathname,
     headers: Object.fromEntries(request.headers),
     remoteAddress,
   }

@@ -30,7 +30,8 @@ async function answer(
 ): Promise<void> {
   const request: AdminRequest = {
     method: incoming.method ?? 'GET',
-    url: incoming.url ?? '/',
+    url: incoming.url || '/',
+    originalPath: originalPathOf(incoming),
     headers: headersOf(incoming),
     remoteAddress: incoming.socket.remoteAddress ?? '',
   }
@@ -39,7 +40,8 @@ async function answer(
   const close = incoming.readableEnded || !hasBody(incoming) ? {} : { connection: 'close' }
   if (typeof body === 'string' || body instanceof Uint8Array) {
     const bytes = Buffer.from(body as string)
-    outgoing.writeHead(status, { ...headers, ...close, 'content-length': bytes.length })
+    const length = status === 304 ? {} : { 'content-length': bytes.length }
+    outgoing.writeHead(status, { ...headers, ...close, ...length })
     outgoing.end(bytes)
     return
   }
@@ -50,6 +52,12 @@ async function answer(
     if (!outgoing.write(chunk)) await once(outgoing, 'drain', { signal: leave })
   }
   outgoing.end()
+}
+
+/** Express and Nest keep the URL before they remove the mount path, and so does the Fastify plugin. */
+function originalPathOf(incoming: IncomingMessage & { readonly originalUrl?: unknown }): string | undefined {
+  const { originalUrl } = incoming
+  return typeof originalUrl === 'string' ? originalUrl.replace(/[?#].*$/s, '') : undefined
 }
 
 /** Headers that come more than once are joined, as Node joins those it knows. */

@@ -90,6 +90,8 @@ export interface AdminOptions {
   readonly instance?: string
   /** Returns the page of a trace. @defaultValue none */
   readonly traceUrl?: (trace: { readonly traceId: string; readonly spanId: string }) => string
+  /** Whether the console is served at the mount path, too. @defaultValue true */
+  readonly console?: boolean
   /** Whether `/metrics` answers without an identity. @defaultValue false */
   readonly publicMetrics?: boolean
   /** @defaultValue the system's */
@@ -110,6 +112,7 @@ export interface ResolvedAdminOptions
   readonly requireReason: 'ALWAYS' | 'DESTRUCTIVE' | 'NEVER'
   readonly publicMetrics: boolean
   readonly operationLeaseMs: number
+  readonly console: boolean
   readonly runtime: Runtime
 }
 
@@ -178,6 +181,7 @@ const rules = {
   instance: optional(text()),
   traceUrl: optional(func<NonNullable<AdminOptions['traceUrl']>>()),
   publicMetrics: boolean({ default: false, because: 'names of topics and bindings are not public' }),
+  console: boolean({ default: true, because: 'its files hold no data, and its requests need an identity' }),
   runtime: runtimeRule,
 }
 

@@ -7,7 +7,7 @@ describe('a request', () => {
   test('to an unknown path is a problem', () =>
     adminWorld({}, async ({ ask }) => {
       for (const url of [
-        '/',
+        '/nothing',
         '/eventbus',
         '/eventbus/nothing',
         '/eventbus/bindings/',

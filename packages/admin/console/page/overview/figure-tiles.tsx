@@ -1,0 +1,116 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { call } from '../../api/client.ts'
+import { compact, grouped } from '../../format/number.ts'
+import { duration } from '../../format/time.ts'
+import { live } from '../../state/live.ts'
+import { rateHistory } from '../../state/rate-history.ts'
+import { useResource } from '../../state/resource.ts'
+import { hrefOf } from '../../state/router.ts'
+import { sees } from '../../state/session.ts'
+import { overviewText } from '../../text/overview.ts'
+import { Spark } from '../../view/spark.tsx'
+import { totalsOf } from './severity.ts'
+
+const { figures } = overviewText
+
+/** The figures of all bindings together. */
+export function FigureTiles(): JSX.Element {
+  const bindings = live.items.binding.value
+  const totals = totalsOf([...(bindings?.values() ?? [])])
+  const seesOutbox = sees('outbox:read')
+  const outboxes = useResource(
+    async (signal) => (seesOutbox ? (await call('listOutboxes', {}, { signal })).items : []),
+    [seesOutbox],
+  )
+  const rates = sumOfRings([...rateHistory.value.values()])
+  const isKnown = bindings !== undefined
+  const backlog = outboxes.value ?? []
+  const pending = backlog.reduce((sum, one) => sum + BigInt(one.backlog.pending) + BigInt(one.backlog.retrying), 0n)
+  const oldest = Math.max(0, ...backlog.map((one) => one.backlog.oldestAgeMs))
+  return (
+    <div class={`tiles${live.isStale.value ? ' stale' : ''}`}>
+      <Tile title={figures.rate} hint={figures.rateHint} value={isKnown ? compactOrDash(totals.perSecond) : undefined} unit="/s">
+        <Spark values={rates} label={figures.rate} />
+      </Tile>
+      <Tile
+        title={figures.lag}
+        hint={figures.lagHint}
+        value={isKnown ? digitsOrDash(totals.lag) : undefined}
+        more={totals.lagSeconds === null ? undefined : duration(totals.lagSeconds * 1_000)}
+      />
+      <Tile title={figures.retrying} hint={figures.retryingHint} value={isKnown ? digitsOrDash(totals.retrying) : undefined} />
+      <Tile
+        title={figures.dead}
+        hint={figures.deadHint}
+        value={isKnown ? digitsOrDash(totals.dead) : undefined}
+        tone={totals.dead !== null && totals.dead !== '0' ? 'bad' : undefined}
+        more={(totals.deadPerMinute ?? 0) > 0 ? `+${compact(totals.deadPerMinute ?? 0)}/min` : undefined}
+        href={hrefOf(['failures'])}
+      />
+      {backlog.length === 0 ? null : (
+        <Tile
+          title={figures.outbox}
+          hint={figures.outboxHint}
+          value={grouped(pending)}
+          more={duration(oldest)}
+          href={hrefOf(['outbox'])}
+        />
+      )}
+    </div>
+  )
+}
+
+function Tile({
+  title,
+  hint,
+  value,
+  unit,
+  more,
+  tone,
+  href,
+  children,
+}: {
+  readonly title: string
+  readonly hint: string
+  readonly value: string | undefined
+  readonly unit?: string
+  readonly more?: string | undefined
+  readonly tone?: string | undefined
+  readonly href?: string
+  readonly children?: ComponentChildren
+}): JSX.Element {
+  const body = (
+    <>
+      <span class="tile-title">{title}</span>
+      <span class={`tile-value${tone === undefined ? '' : ` tone-${tone}`}`}>
+        {value === undefined ? <span class="bar" /> : value}
+        {value === undefined || unit === undefined ? null : <span class="unit">{unit}</span>}
+      </span>
+      <span class="tile-more">{children ?? more ?? '\u00a0'}</span>
+    </>
+  )
+  return href === undefined ? (
+    <div class="tile" title={hint}>
+      {body}
+    </div>
+  ) : (
+    <a class="tile" title={hint} href={href}>
+      {body}
+    </a>
+  )
+}
+
+function compactOrDash(value: number | null): string {
+  return value === null ? '–' : compact(value)
+}
+
+function digitsOrDash(value: string | null): string {
+  return value === null ? '–' : grouped(value)
+}
+
+function sumOfRings(rings: readonly (readonly number[])[]): readonly number[] {
+  const length = Math.max(0, ...rings.map((ring) => ring.length))
+  return Array.from({ length }, (_, at) =>
+    rings.reduce((sum, ring) => sum + (ring[ring.length - length + at] ?? 0), 0),
+  )
+}
