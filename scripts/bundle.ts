@@ -5,11 +5,14 @@
  * Loading hundreds of small files took most of the time of an import. Dependencies stay imports, including those on
  * sibling packages: two packages then load the same module, and `instanceof` holds. Names are kept and nothing is
  * minified, so that stack traces and profiles read like the sources, to which the source maps lead.
+ *
+ * Browsers load the console, so its files are minified, and their names have the hash of their content.
  */
 import { readFileSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
+import { buildConsole } from './lib/console-build.ts'
 import { publicPackages } from './lib/public-packages.ts'
 
 interface Manifest {
@@ -24,6 +27,7 @@ const repository = join(import.meta.dirname, '..')
 /** Another root holds a copy of the packages. */
 const root = resolve(process.argv[2] ?? repository)
 for (const { folder } of publicPackages(repository)) await bundle(join(root, folder))
+await buildConsole(join(root, 'packages', 'admin'))
 
 async function bundle(folder: string): Promise<void> {
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest

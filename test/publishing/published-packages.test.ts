@@ -3,7 +3,7 @@
  * that project: the sources play no part.
  */
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readRequirements } from '@waybill/test-support'
 import { publint } from 'publint'
@@ -78,6 +78,17 @@ async function entryFilesOf(name: string): Promise<string[]> {
   return [...modules, ...Object.values(bin)].map((target) => target.replace('./', ''))
 }
 
+/** The files that browsers load from the package. */
+async function consoleOf(folder: string): Promise<string[]> {
+  const entries = await readdir(join(workspace.root, folder, 'dist', 'console'), {
+    recursive: true,
+    withFileTypes: true,
+  }).catch(() => [])
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(join(workspace.root, folder), join(parentPath, name)))
+}
+
 /** The files that users copy from the package. */
 async function templatesOf(folder: string): Promise<string[]> {
   const names = await readdir(join(workspace.root, folder, 'template')).catch(() => [])
@@ -103,7 +114,14 @@ describe.each(packages)('$name', ({ name, shortName, folder, dependencies, entri
       ...mapped.map((path) => `${path}.map`),
     ]
     expect(new Set(files)).toEqual(
-      new Set(['package.json', 'README.md', 'LICENSE', ...(await templatesOf(folder)), ...shipped]),
+      new Set([
+        'package.json',
+        'README.md',
+        'LICENSE',
+        ...(await templatesOf(folder)),
+        ...(await consoleOf(folder)),
+        ...shipped,
+      ]),
     )
     for (const path of shared) expect(code.join('\n')).toContain(`/${basename(path)}"`)
   })

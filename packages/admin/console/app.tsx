@@ -47,19 +47,28 @@ function Current(): JSX.Element {
 
 const loaded = new Map<() => Promise<PageModule>, ComponentType<PageProps>>()
 
-function Lazy({ load, params }: { readonly load: () => Promise<PageModule>; readonly params: PageProps['params'] }): JSX.Element {
+function Lazy({
+  load,
+  params,
+}: {
+  readonly load: () => Promise<PageModule>
+  readonly params: PageProps['params']
+}): JSX.Element {
   const [Page, setPage] = useState<ComponentType<PageProps> | undefined>(() => loaded.get(load))
   const [problem, setProblem] = useState<Problem | undefined>(undefined)
   useEffect(() => {
     if (Page !== undefined) return
-    load().then(
-      (module) => {
+    const open = async (): Promise<void> => {
+      try {
+        const module = await load()
         loaded.set(load, module.default)
         setPage(() => module.default)
-      },
-      // A new version of the server has other files.
-      (error: unknown) => setProblem({ ...problemOf(error), title: frameText.pageFailed, hint: undefined }),
-    )
+      } catch (error) {
+        // A new version of the server has other files.
+        setProblem({ ...problemOf(error), title: frameText.pageFailed, hint: undefined })
+      }
+    }
+    void open()
   }, [])
   if (problem !== undefined) return <ProblemView problem={problem} onRetry={() => location.reload()} />
   return Page === undefined || me.value === undefined ? <Loading rows={6} /> : <Page params={params} />

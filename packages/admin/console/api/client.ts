@@ -5,7 +5,7 @@ import { ProblemError, readProblem, unreachable } from './problem.ts'
 import { type AnswerOf, type RequestOf, type RouteName, type WireRequest, wireRequest } from './request.ts'
 
 /** The mount path, with a final slash. The script lies in `assets/` below it. */
-export const base: URL = new URL('../', import.meta.url)
+export const base: URL = new URL(/* @vite-ignore */ '../', import.meta.url)
 
 /** How a request is sent. */
 export interface CallOptions {

@@ -26,7 +26,7 @@ export interface WireRequest {
 
 interface AnyRequest {
   readonly params?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, unknown>>
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
   readonly body?: unknown
 }
 
@@ -37,8 +37,8 @@ export function wireRequest<R extends RouteName>(name: R, request: RequestOf<R>)
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(params[key] ?? ''))
   const search = new URLSearchParams()
   for (const [key, value] of Object.entries(query)) {
-    if (value === undefined || value === null || value === '') continue
-    search.set(key, Array.isArray(value) ? value.join(',') : String(value as string | number | boolean))
+    if (value === undefined || value === '') continue
+    search.set(key, typeof value === 'object' ? value.join(',') : String(value))
   }
   const isChange = method !== 'GET'
   return {

@@ -12,6 +12,7 @@ export interface TextPart {
 
 // Tab and line feed are drawn; the rest of C0, C1, bidi controls, zero widths, tags and lone surrogates are named.
 const hidden =
+  // oxlint-disable-next-line no-control-regex -- they are what is searched
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}\ud800-\udfff]/gu
 
 /** Splits a text at the characters that are named. */

@@ -9,6 +9,7 @@ export interface JsonToken {
   readonly text: string
 }
 
+// oxlint-disable-next-line no-control-regex -- JSON has none in its strings
 const pattern = /"(?:[^"\\\u0000-\u001f]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|[{}[\],:]|[ \t\r\n]+/y
 
 /** Returns the tokens; undefined if the text is not JSON. */

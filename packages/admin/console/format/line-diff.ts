@@ -33,7 +33,7 @@ function middle(one: readonly string[], other: readonly string[]): readonly Diff
   const added = other.map((text): DiffLine => ({ kind: 'added', text }))
   if (one.length === 0 || other.length === 0 || one.length > maxCompared || other.length > maxCompared)
     return [...removed, ...added]
-  const lengths = commonLengths(one, other)
+  const lengths = sharedLengths(one, other)
   const result: DiffLine[] = []
   let [i, j] = [0, 0]
   while (i < one.length && j < other.length) {
@@ -53,8 +53,8 @@ function middle(one: readonly string[], other: readonly string[]): readonly Diff
   return [...result, ...removed.slice(i), ...added.slice(j)]
 }
 
-/** The length of the longest common part of what follows each pair of lines. */
-function commonLengths(one: readonly string[], other: readonly string[]): readonly Uint16Array[] {
+/** The length of the longest shared part of what follows each pair of lines. */
+function sharedLengths(one: readonly string[], other: readonly string[]): readonly Uint16Array[] {
   const lengths = Array.from({ length: one.length + 1 }, () => new Uint16Array(other.length + 1))
   for (let i = one.length - 1; i >= 0; i--)
     for (let j = other.length - 1; j >= 0; j--)

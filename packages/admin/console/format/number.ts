@@ -16,10 +16,10 @@ export function rate(perSecond: number | null | undefined, unit = 's'): string {
 
 /** Writes a figure with at most three digits of meaning: `0.04`, `3.1`, `412`, `12 400`. */
 export function compact(value: number): string {
-  const size = Math.abs(value)
-  if (size === 0) return '0'
-  if (size >= 100) return grouped(value)
-  const digits = size >= 10 ? 0 : size >= 1 ? 1 : size >= 0.01 ? 2 : 3
+  const height = Math.abs(value)
+  if (height === 0) return '0'
+  if (height >= 100) return grouped(value)
+  const digits = height >= 10 ? 0 : height >= 1 ? 1 : height >= 0.01 ? 2 : 3
   return value.toFixed(digits).replace(/\.?0+$/, '') || '0'
 }
 

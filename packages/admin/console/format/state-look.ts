@@ -56,6 +56,7 @@ const unknown: Look = { tone: 'off', glyph: '○' }
 
 /** Returns the look of a state. One of a newer server is shown by its name. @param of - BREAKER and OPERATION have words of others */
 export function lookOf(state: string, of?: 'BREAKER' | 'OPERATION'): Look {
-  const key = (of === 'BREAKER' && state === 'OPEN') || (of === 'OPERATION' && state === 'RUNNING') ? `${state}_${of}` : state
+  const key =
+    (of === 'BREAKER' && state === 'OPEN') || (of === 'OPERATION' && state === 'RUNNING') ? `${state}_${of}` : state
   return (Object.hasOwn(looks, key) ? looks[key] : undefined) ?? unknown
 }

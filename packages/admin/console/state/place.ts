@@ -35,7 +35,10 @@ function decoded(segment: string): string {
 export type Pattern = string
 
 /** Returns the parameters of a place that a pattern matches; undefined if it does not. */
-export function matchPattern(pattern: Pattern, segments: readonly string[]): Readonly<Record<string, string>> | undefined {
+export function matchPattern(
+  pattern: Pattern,
+  segments: readonly string[],
+): Readonly<Record<string, string>> | undefined {
   const parts = pattern.split('/').filter((part) => part !== '')
   if (parts.length !== segments.length) return undefined
   const params: Record<string, string> = {}

@@ -38,7 +38,10 @@ export interface SortOrder<C extends string = string> {
 }
 
 /** The order of a table. */
-export function sortParam<const C extends string>(columns: readonly C[], fallback: SortOrder<NoInfer<C>>): Param<SortOrder<C>> {
+export function sortParam<const C extends string>(
+  columns: readonly C[],
+  fallback: SortOrder<NoInfer<C>>,
+): Param<SortOrder<C>> {
   const textOf = ({ column, isDescending }: SortOrder): string => `${isDescending ? '-' : ''}${column}`
   return {
     read(text = '') {
@@ -51,17 +54,17 @@ export function sortParam<const C extends string>(columns: readonly C[], fallbac
 
 /** Parameters of any types. */
 export type Params = Readonly<
-  Record<string, { readonly read: (text: string | undefined) => unknown; readonly write: (value: never) => string | undefined }>
+  Record<
+    string,
+    { readonly read: (text: string | undefined) => unknown; readonly write: (value: never) => string | undefined }
+  >
 >
 
 /** The state that parameters describe. */
 export type StateOf<P> = { readonly [K in keyof P]: P[K] extends Param<infer T> ? T : never }
 
 /** Reads the state of a page. */
-export function readState<P extends Params>(
-  params: P,
-  query: Readonly<Record<string, string>>,
-): StateOf<P> {
+export function readState<P extends Params>(params: P, query: Readonly<Record<string, string>>): StateOf<P> {
   return Object.fromEntries(
     Object.entries(params).map(([name, param]) => [name, param.read(query[name])]),
   ) as StateOf<P>

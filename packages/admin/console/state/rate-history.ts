@@ -23,7 +23,10 @@ export function startRateHistory(): void {
     lastAt = now()
     const before = rings.peek()
     rings.value = new Map(
-      [...bindings].map(([key, { rates }]) => [key, [...(before.get(key) ?? []), rates.processedPerSecond ?? 0].slice(-points)]),
+      [...bindings].map(([key, { rates }]) => [
+        key,
+        [...(before.get(key) ?? []), rates.processedPerSecond ?? 0].slice(-points),
+      ]),
     )
   })
 }

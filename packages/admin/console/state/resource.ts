@@ -33,7 +33,12 @@ export function useResource<T>(
   options: { readonly everyMs?: number } = {},
 ): Resource<T> {
   const { everyMs = usualMs } = options
-  const [state, setState] = useState<State<T>>({ value: undefined, asOf: undefined, problem: undefined, isLoading: true })
+  const [state, setState] = useState<State<T>>({
+    value: undefined,
+    asOf: undefined,
+    problem: undefined,
+    isLoading: true,
+  })
   const running = useRef<AbortController | undefined>(undefined)
   const latest = useRef(load)
   latest.current = load

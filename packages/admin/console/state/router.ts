@@ -35,7 +35,15 @@ export function startRouter(): void {
     current.value = parsePlace(new URL(location.href), base.pathname)
   })
   document.addEventListener('click', (event) => {
-    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    if (
+      event.defaultPrevented ||
+      event.button !== 0 ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      event.altKey
+    )
+      return
     const link = (event.target as Element | null)?.closest('a')
     if (!(link instanceof HTMLAnchorElement) || link.target !== '' || link.hasAttribute('download')) return
     const url = new URL(link.href)

@@ -27,8 +27,9 @@ export const frameText = {
   valuesOld: (age: string): string => `values ${age} old`,
   instances: (count: number): string => (count === 1 ? '1 instance' : `${count} instances`),
   you: (by: string): string => `You are ${by}`,
-  dismiss: 'Dismiss for this session',
+  dismiss: 'Dismiss until the next visit',
   why: 'Why?',
+  banner: 'Notices',
   banners: {
     scope: (members: number): string =>
       `This server reaches its own process only: commands do not reach the other ${members} of the group.`,

@@ -18,10 +18,12 @@ const dismissed = signal<readonly string[]>(readDismissed())
 
 /** What an operator must know before they read on. One line each. */
 export function Banners(): JSX.Element | null {
-  const lines = linesOf().filter(({ id }) => !dismissed.value.includes(id)).slice(0, maxShown)
+  const lines = linesOf()
+    .filter(({ id }) => !dismissed.value.includes(id))
+    .slice(0, maxShown)
   if (lines.length === 0) return null
   return (
-    <div class="banners">
+    <div class="banners" role="region" aria-label={frameText.banner}>
       {lines.map(({ id, text }) => (
         <div key={id} class="banner">
           <span class="glyph tone-warn" aria-hidden="true">
@@ -30,7 +32,13 @@ export function Banners(): JSX.Element | null {
           <span>
             {text} <span class="muted">{frameText.bannerWhy[id]}</span>
           </span>
-          <button type="button" class="quiet" aria-label={frameText.dismiss} title={frameText.dismiss} onClick={() => dismiss(id)}>
+          <button
+            type="button"
+            class="quiet"
+            aria-label={frameText.dismiss}
+            title={frameText.dismiss}
+            onClick={() => dismiss(id)}
+          >
             ✕
           </button>
         </div>
@@ -42,7 +50,10 @@ export function Banners(): JSX.Element | null {
 function linesOf(): readonly BannerLine[] {
   const { value } = me
   if (value === undefined) return []
-  const others = Math.max(0, ...[...(live.items.binding.value?.values() ?? [])].map(({ instances }) => instances.alive - 1))
+  const others = Math.max(
+    0,
+    ...[...(live.items.binding.value?.values() ?? [])].map(({ instances }) => instances.alive - 1),
+  )
   return [
     ...(value.scope === 'INSTANCE' && others > 0
       ? [{ id: 'scope' as const, text: frameText.banners.scope(others) }]

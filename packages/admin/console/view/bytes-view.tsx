@@ -4,12 +4,17 @@ import { bytesOf, hexLines } from '../format/hex-lines.ts'
 import { inertParts } from '../format/inert-text.ts'
 import { indented, jsonTokens } from '../format/json-tokens.ts'
 import { size } from '../format/number.ts'
-import { text } from '../text/common.ts'
+import { text } from '../text/parts.ts'
 import { CopyButton } from './copy-button.tsx'
 
 /** Bytes of a record or a row, as the API shows them. */
 export type ByteView =
-  | { readonly encoding: string; readonly text: string; readonly bytes: number; readonly truncated?: boolean | undefined }
+  | {
+      readonly encoding: string
+      readonly text: string
+      readonly bytes: number
+      readonly truncated?: boolean | undefined
+    }
   | { readonly hidden: boolean; readonly bytes: number }
 
 /** A text of a stranger: what would change how it reads is named, never drawn. */
@@ -30,7 +35,13 @@ export function Inert({ children }: { readonly children: string }): JSX.Element 
 }
 
 /** Bytes on one line: a key, the value of a header, a message. */
-export function ShortBytes({ value, max = 200 }: { readonly value: ByteView | null | undefined; readonly max?: number }): JSX.Element {
+export function ShortBytes({
+  value,
+  max = 200,
+}: {
+  readonly value: ByteView | null | undefined
+  readonly max?: number
+}): JSX.Element {
   if (value === null || value === undefined) return <span class="unknown">–</span>
   if ('hidden' in value) return <HiddenBytes bytes={value.bytes} />
   if (value.encoding !== 'utf8')
@@ -118,7 +129,10 @@ function Raw({ value }: { readonly value: ShownBytes }): JSX.Element {
 }
 
 function Decoded({ value }: { readonly value: ShownBytes }): JSX.Element {
-  const tokens = useMemo(() => (value.encoding === 'utf8' ? jsonTokens(value.text) : undefined), [value.text, value.encoding])
+  const tokens = useMemo(
+    () => (value.encoding === 'utf8' ? jsonTokens(value.text) : undefined),
+    [value.text, value.encoding],
+  )
   if (value.encoding !== 'utf8') return <Hex value={value} />
   if (tokens === undefined) return <Raw value={value} />
   return (

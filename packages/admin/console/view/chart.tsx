@@ -4,7 +4,7 @@ import { compact } from '../format/number.ts'
 import { shortTime } from '../format/time.ts'
 import { now } from '../state/clock.ts'
 import { isDark, settings } from '../state/settings.ts'
-import { text } from '../text/common.ts'
+import { text } from '../text/parts.ts'
 import type { ChartSeries } from './draw-chart.ts'
 
 /** A chart over time, with the same as a sentence and as a table. */
@@ -29,9 +29,11 @@ export function Chart({
     if (current === null || !isDrawn || isTable) return undefined
     let stop: (() => void) | undefined
     let isGone = false
-    void import('./draw-chart.ts').then(({ drawChart }) => {
+    const draw = async (): Promise<void> => {
+      const { drawChart } = await import('./draw-chart.ts')
       if (!isGone) stop = drawChart(current, { times, series, height, zone: settings.zone.value })
-    })
+    }
+    void draw()
     return () => {
       isGone = true
       stop?.()
@@ -66,14 +68,25 @@ function sentenceOf(times: readonly number[], series: readonly ChartSeries[]): s
       if (known.length === 0) return `${label}: ${text.notKnown}`
       const top = Math.max(...known)
       const at = times[values.indexOf(top)] ?? now()
-      return text.chartSentence(label, compact(known.at(-1) ?? 0), compact(top), shortTime(at, now(), settings.zone.value))
+      return text.chartSentence(
+        label,
+        compact(known.at(-1) ?? 0),
+        compact(top),
+        shortTime(at, now(), settings.zone.value),
+      )
     })
     .join(' ')
 }
 
 const tableRows = 60
 
-function PointTable({ times, series }: { readonly times: readonly number[]; readonly series: readonly ChartSeries[] }): JSX.Element {
+function PointTable({
+  times,
+  series,
+}: {
+  readonly times: readonly number[]
+  readonly series: readonly ChartSeries[]
+}): JSX.Element {
   const from = Math.max(0, times.length - tableRows)
   return (
     <div class="table-box low">

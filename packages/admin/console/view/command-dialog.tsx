@@ -4,7 +4,7 @@ import { type Command, useCommand } from '../state/command.ts'
 import { live } from '../state/live.ts'
 import { me } from '../state/session.ts'
 import { commandText } from '../text/command.ts'
-import { text } from '../text/common.ts'
+import { text } from '../text/parts.ts'
 import { announce } from './announcer.tsx'
 import { CopyCurl } from './copy-button.tsx'
 import { Dialog, Field } from './dialog.tsx'
@@ -30,7 +30,7 @@ export function CommandDialog({
   const sending = useCommand(routes[command])
   const [reason, setReason] = useState('')
   const isRequired = me.value?.requireReason === 'ALWAYS'
-  const request = { params: { name: binding }, body: { ...(reason === '' ? {} : { reason }) } }
+  const request = { params: { name: binding }, body: reason === '' ? {} : { reason } }
   const send = async (): Promise<void> => {
     const answer = await sending.run(request)
     if (answer === undefined) return

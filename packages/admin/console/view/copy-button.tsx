@@ -31,7 +31,13 @@ export function CopyButton({
 }
 
 /** Copies the request behind what is shown, as a command line. */
-export function CopyCurl<R extends RouteName>({ route, request }: { readonly route: R; readonly request: RequestOf<R> }): JSX.Element {
+export function CopyCurl<R extends RouteName>({
+  route,
+  request,
+}: {
+  readonly route: R
+  readonly request: RequestOf<R>
+}): JSX.Element {
   return (
     <CopyButton text={curlOf(wireRequest(route, request), base.href)} label="Copy as curl">
       curl

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { text } from '../text/common.ts'
+import { text } from '../text/parts.ts'
 
 /** A dialog over the page. The browser keeps the focus inside, and Escape closes; the focus then returns. */
 export function Dialog({

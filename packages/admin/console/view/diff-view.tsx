@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { lineDiff } from '../format/line-diff.ts'
-import { text } from '../text/common.ts'
+import { text } from '../text/parts.ts'
 import { Inert } from './bytes-view.tsx'
 
 const marks = { same: ' ', removed: '−', added: '+' } as const
@@ -15,7 +15,8 @@ export function DiffView({ before, after }: { readonly before: string; readonly 
     <pre class="payload diff" tabIndex={0} aria-label={text.changedLines(changed)}>
       {lines.map(({ kind, text: line }, at) => (
         <div key={at} class={`diff-${kind}`}>
-          <span aria-label={kind === 'same' ? undefined : text.diffKinds[kind]}>{marks[kind]}</span> <Inert>{line}</Inert>
+          <span aria-label={kind === 'same' ? undefined : text.diffKinds[kind]}>{marks[kind]}</span>{' '}
+          <Inert>{line}</Inert>
         </div>
       ))}
     </pre>

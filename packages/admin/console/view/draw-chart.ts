@@ -41,7 +41,8 @@ export function drawChart(box: HTMLElement, { times, series, height, zone }: Cha
       cursor: { y: false, points: { size: 6 } },
       legend: { show: series.length > 1, live: false },
       scales: { y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.1)] } },
-      tzDate: (seconds) => (zone === 'utc' ? uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') : new Date(seconds * 1_000)),
+      tzDate: (seconds) =>
+        zone === 'utc' ? uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') : new Date(seconds * 1_000),
       axes: [
         { ...axis, values: (_plot, ticks) => ticks.map((tick) => fullTime(tick * 1_000, zone).slice(11, 16)) },
         { ...axis, size: 52, values: (_plot, ticks) => ticks.map(compact) },

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
-import { ago, everyTime, fullTime, instantMs, shortTime } from '../format/time.ts'
 import { grouped } from '../format/number.ts'
+import { ago, everyTime, fullTime, instantMs, shortTime } from '../format/time.ts'
 import { seconds } from '../state/clock.ts'
 import { settings } from '../state/settings.ts'
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { pages } from '../page/pages.ts'
-import { addKeys, useKeys } from '../state/keys.ts'
+import { addKeys, type KeyBinding, useKeys } from '../state/keys.ts'
 import { live, togglePause } from '../state/live.ts'
 import { hrefOf, open, place } from '../state/router.ts'
 import { me, sees } from '../state/session.ts'
@@ -31,10 +31,22 @@ export function Frame({ children }: { readonly children: ComponentChildren }): J
         </a>
         <Navigation />
         <SearchBox />
-        <button type="button" class="quiet" aria-label={frameText.help} title={`${frameText.help} (?)`} onClick={() => setHelpOpen(true)}>
+        <button
+          type="button"
+          class="quiet"
+          aria-label={frameText.help}
+          title={`${frameText.help} (?)`}
+          onClick={() => setHelpOpen(true)}
+        >
           ?
         </button>
-        <button type="button" class="quiet" aria-label={frameText.theme} title={`${frameText.theme} (t)`} onClick={nextTheme}>
+        <button
+          type="button"
+          class="quiet"
+          aria-label={frameText.theme}
+          title={`${frameText.theme} (t)`}
+          onClick={nextTheme}
+        >
           ◐
         </button>
       </header>
@@ -52,7 +64,9 @@ export function Frame({ children }: { readonly children: ComponentChildren }): J
 function Navigation(): JSX.Element {
   const [first = ''] = place.value.segments
   const shown = pages.flatMap((page) =>
-    page.nav !== undefined && (page.permission === undefined || me.value === undefined || sees(page.permission)) && page.nav.isShown?.() !== false
+    page.nav !== undefined &&
+    (page.permission === undefined || me.value === undefined || sees(page.permission)) &&
+    page.nav.isShown?.() !== false
       ? [{ ...page.nav, segments: page.pattern.split('/').filter((part) => part !== '') }]
       : [],
   )
@@ -78,11 +92,6 @@ function nextTheme(): void {
 
 /** Adds the keys that work on every page. */
 export function startGlobalKeys(): void {
-  const go = (keys: string, label: string, ...segments: string[]) => ({
-    keys,
-    label,
-    run: () => open(hrefOf(segments)),
-  })
   addKeys({
     title: frameText.keysTitle,
     bindings: [
@@ -95,4 +104,8 @@ export function startGlobalKeys(): void {
       { keys: 't', label: frameText.keys.theme, run: nextTheme },
     ],
   })
+}
+
+function go(keys: string, label: string, ...segments: string[]): KeyBinding {
+  return { keys, label, run: () => open(hrefOf(segments)) }
 }

@@ -41,7 +41,7 @@ export function Section({
   readonly children: ComponentChildren
 }): JSX.Element {
   return (
-    <section class="section" aria-label={title}>
+    <section class="section">
       <div class="section-head">
         <h2>{title}</h2>
         {aside === undefined ? null : <div class="section-aside">{aside}</div>}

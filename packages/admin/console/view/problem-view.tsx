@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { type Problem, problemText } from '../api/problem.ts'
-import { text } from '../text/common.ts'
+import { text } from '../text/parts.ts'
 import { CopyButton } from './copy-button.tsx'
 
 /** A failure: what happened, what it means for the data, what to do. */

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { duration } from '../format/time.ts'
 import { after, seconds } from '../state/clock.ts'
 import type { Resource } from '../state/resource.ts'
-import { text } from '../text/common.ts'
+import { text } from '../text/parts.ts'
 import { ProblemView } from './problem-view.tsx'
 
 const staleMs = 15_000
@@ -21,7 +21,8 @@ export function ResourceView<T>({
   readonly rows?: number
 }): JSX.Element {
   const { value, problem, asOf, reload } = resource
-  if (value === undefined) return problem === undefined ? <Loading rows={rows} /> : <ProblemView problem={problem} onRetry={reload} />
+  if (value === undefined)
+    return problem === undefined ? <Loading rows={rows} /> : <ProblemView problem={problem} onRetry={reload} />
   const age = asOf === undefined ? 0 : seconds.value - asOf
   const isStale = problem !== undefined && age > staleMs
   return (

@@ -18,7 +18,9 @@ export function Spark({
   if (values.length < 2) return <span class="spark" />
   const top = Math.max(...values, 1e-9)
   const step = width / (values.length - 1)
-  const points = values.map((value, at) => `${(at * step).toFixed(1)},${(height - 1 - (value / top) * (height - 3)).toFixed(1)}`)
+  const points = values.map(
+    (value, at) => `${(at * step).toFixed(1)},${(height - 1 - (value / top) * (height - 3)).toFixed(1)}`,
+  )
   const last = values.at(-1) ?? 0
   return (
     <svg

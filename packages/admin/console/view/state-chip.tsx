@@ -36,7 +36,13 @@ export function Glyph({ tone, children }: { readonly tone: Tone; readonly childr
 }
 
 /** A small neutral label: a role, a mode. */
-export function Tag({ children, title }: { readonly children: ComponentChildren; readonly title?: string }): JSX.Element {
+export function Tag({
+  children,
+  title,
+}: {
+  readonly children: ComponentChildren
+  readonly title?: string
+}): JSX.Element {
   return (
     <span class="tag" title={title}>
       {children}

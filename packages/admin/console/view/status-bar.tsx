@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
-import { duration, fullTime, zoneName } from '../format/time.ts'
 import type { Tone } from '../format/state-look.ts'
+import { duration, fullTime, zoneName } from '../format/time.ts'
 import { seconds } from '../state/clock.ts'
 import { type LiveStatus, live, togglePause } from '../state/live.ts'
 import { hrefOf } from '../state/router.ts'

@@ -4,7 +4,7 @@ import { heldRows } from '../format/held-rows.ts'
 import { compareDigits } from '../format/number.ts'
 import { useKeys } from '../state/keys.ts'
 import type { SortOrder } from '../state/query-codec.ts'
-import { text } from '../text/common.ts'
+import { text } from '../text/parts.ts'
 
 /** A column of a table. The first one heads its row. */
 export interface Column<T> {
@@ -157,16 +157,26 @@ function sortRows<T>(rows: readonly T[], columns: readonly Column<T>[], sort: So
 }
 
 /** Unknown values come last, whatever the direction. */
-function compareValues(one: string | number | null | undefined, other: string | number | null | undefined, sign: number): number {
+function compareValues(
+  one: string | number | null | undefined,
+  other: string | number | null | undefined,
+  sign: number,
+): number {
   const [isFirst, isSecond] = [one ?? undefined, other ?? undefined]
-  if (isFirst === undefined || isSecond === undefined) return Number(isFirst === undefined) - Number(isSecond === undefined)
+  if (isFirst === undefined || isSecond === undefined)
+    return Number(isFirst === undefined) - Number(isSecond === undefined)
   if (typeof isFirst === 'number' && typeof isSecond === 'number') return sign * (isFirst - isSecond)
   const [left, right] = [String(isFirst), String(isSecond)]
   if (/^\d+$/.test(left) && /^\d+$/.test(right)) return sign * compareDigits(left, right)
   return sign * left.localeCompare(right)
 }
 
-function useRowKeys(caption: string, box: { readonly current: HTMLDivElement | null }, isOn: boolean, onLeave: () => void): void {
+function useRowKeys(
+  caption: string,
+  box: { readonly current: HTMLDivElement | null },
+  isOn: boolean,
+  onLeave: () => void,
+): void {
   const move = (by: number): void => {
     const rows = [...(box.current?.querySelectorAll<HTMLElement>('tr[data-row]') ?? [])]
     const at = rows.findIndex((row) => row.contains(document.activeElement))
@@ -180,7 +190,11 @@ function useRowKeys(caption: string, box: { readonly current: HTMLDivElement | n
       ? [
           { keys: 'j', label: text.keyNext, run: () => move(1) },
           { keys: 'k', label: text.keyPrevious, run: () => move(-1) },
-          { keys: 'Enter', label: text.keyOpen, run: () => focusedRow(box)?.querySelector<HTMLElement>('a[href]')?.click() },
+          {
+            keys: 'Enter',
+            label: text.keyOpen,
+            run: () => focusedRow(box)?.querySelector<HTMLElement>('a[href]')?.click(),
+          },
           {
             keys: 'Escape',
             label: text.keyLeave,

@@ -6,9 +6,16 @@ type Json = Readonly<Record<string, unknown>>
 
 interface Operation {
   readonly operationId: string
-  readonly parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean; readonly schema: Json }[]
+  readonly parameters: readonly {
+    readonly name: string
+    readonly in: string
+    readonly required: boolean
+    readonly schema: Json
+  }[]
   readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Json } } }
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Json }>> }>>
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Json }>> }>
+  >
   readonly 'x-operation'?: string
   readonly 'x-permission'?: string
 }
@@ -16,7 +23,11 @@ interface Operation {
 /** Returns the module. */
 export function apiTypes({ paths, components }: OpenApiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method, operation: operation as unknown as Operation })),
+    Object.entries(methods).map(([method, operation]) => ({
+      path,
+      method,
+      operation: operation as unknown as Operation,
+    })),
   )
   return [
     '// Written from the schemas of the API by packages/admin/test/console/api-types.test.ts. Do not edit.',
@@ -80,19 +91,25 @@ function typeOf(schema: Json): string {
   const { $ref, anyOf, oneOf, type, enum: words } = schema
   if (typeof $ref === 'string') return `Schemas['${$ref.slice($ref.lastIndexOf('/') + 1)}']`
   const several = anyOf ?? oneOf
-  if (Array.isArray(several)) return several.map((one) => typeOf(one as Json)).join(' | ')
+  if (Array.isArray(several)) {
+    const types = several.map((one) => typeOf(one as Json))
+    return types.includes('unknown') ? 'unknown' : types.join(' | ')
+  }
   if ('const' in schema) return JSON.stringify(schema['const'])
   if (Array.isArray(words)) return words.map((word) => JSON.stringify(word)).join(' | ')
   if (Array.isArray(type)) return type.map((one) => typeOf({ ...schema, type: one as string })).join(' | ')
-  if (type === 'array') return `readonly (${typeOf((schema['items'] ?? {}) as Json)})[]`
+  if (type === 'array') return arrayOf(typeOf((schema['items'] ?? {}) as Json))
   if (type === 'object') return objectOf(schema)
   if (type === 'integer' || type === 'number') return 'number'
   return typeof type === 'string' ? type : 'unknown'
 }
 
+function arrayOf(item: string): string {
+  return /^[\w[\]']+$/.test(item) ? `readonly ${item}[]` : `readonly (${item})[]`
+}
+
 function objectOf({ properties, additionalProperties, required = [] }: Json): string {
-  if (properties === undefined)
-    return `Readonly<Record<string, ${typeOf((additionalProperties ?? {}) as Json)}>>`
+  if (properties === undefined) return `Readonly<Record<string, ${typeOf((additionalProperties ?? {}) as Json)}>>`
   const fields = Object.entries(properties as Readonly<Record<string, Json>>).map(([name, schema]) => {
     const isRequired = (required as readonly string[]).includes(name)
     return `readonly ${name}${isRequired ? '' : '?'}: ${typeOf(schema)}${isRequired ? '' : ' | undefined'}`

@@ -67,7 +67,11 @@ export function BindingTable({ onCommand }: { readonly onCommand: Send }): JSX.E
             value={q}
             onInput={(event) => url.set({ q: event.currentTarget.value })}
           />
-          <select aria-label={titles.state} value={state} onChange={(event) => url.set({ state: event.currentTarget.value as (typeof states)[number] })}>
+          <select
+            aria-label={titles.state}
+            value={state}
+            onChange={(event) => url.set({ state: event.currentTarget.value as (typeof states)[number] })}
+          >
             {states.map((one) => (
               <option key={one} value={one}>
                 {one === '' ? 'all states' : one}
@@ -117,10 +121,18 @@ function columnsOf(onCommand: Send): readonly Column<Binding>[] {
       title: titles.state,
       sortBy: ({ state }) => state,
       cell: ({ state, pausedBy }) => (
-        <StateChip state={state}>{pausedBy.length === 0 ? undefined : overviewText.pausedBy(pausedBy.join(', '))}</StateChip>
+        <StateChip state={state}>
+          {pausedBy.length === 0 ? undefined : overviewText.pausedBy(pausedBy.join(', '))}
+        </StateChip>
       ),
     },
-    { id: 'lag', title: titles.lag, align: 'end', sortBy: ({ lag }) => lag.records, cell: ({ lag }) => <Figure value={lag.records} /> },
+    {
+      id: 'lag',
+      title: titles.lag,
+      align: 'end',
+      sortBy: ({ lag }) => lag.records,
+      cell: ({ lag }) => <Figure value={lag.records} />,
+    },
     {
       id: 'age',
       title: titles.age,
@@ -140,7 +152,13 @@ function columnsOf(onCommand: Send): readonly Column<Binding>[] {
         </span>
       ),
     },
-    { id: 'tiers', title: titles.tiers, align: 'end', sortBy: ({ retrying }) => retrying, cell: ({ retrying }) => <Figure value={retrying} /> },
+    {
+      id: 'tiers',
+      title: titles.tiers,
+      align: 'end',
+      sortBy: ({ retrying }) => retrying,
+      cell: ({ retrying }) => <Figure value={retrying} />,
+    },
     {
       id: 'dead',
       title: titles.dead,
@@ -184,7 +202,8 @@ export function commandFor({ state, pausedBy }: Pick<Binding, 'state' | 'pausedB
 
 function toggle(key: string | undefined, onCommand: Send): void {
   const binding = key === undefined ? undefined : live.items.binding.value?.get(key)
-  if (binding !== undefined && may('bindings:operate', binding.key).isAllowed) onCommand(commandFor(binding), binding.key)
+  if (binding !== undefined && may('bindings:operate', binding.key).isAllowed)
+    onCommand(commandFor(binding), binding.key)
 }
 
 function NoBindings(): JSX.Element {

@@ -29,7 +29,12 @@ export function FigureTiles(): JSX.Element {
   const oldest = Math.max(0, ...backlog.map((one) => one.backlog.oldestAgeMs))
   return (
     <div class={`tiles${live.isStale.value ? ' stale' : ''}`}>
-      <Tile title={figures.rate} hint={figures.rateHint} value={isKnown ? compactOrDash(totals.perSecond) : undefined} unit="/s">
+      <Tile
+        title={figures.rate}
+        hint={figures.rateHint}
+        value={isKnown ? compactOrDash(totals.perSecond) : undefined}
+        unit="/s"
+      >
         <Spark values={rates} label={figures.rate} />
       </Tile>
       <Tile
@@ -38,7 +43,11 @@ export function FigureTiles(): JSX.Element {
         value={isKnown ? digitsOrDash(totals.lag) : undefined}
         more={totals.lagSeconds === null ? undefined : duration(totals.lagSeconds * 1_000)}
       />
-      <Tile title={figures.retrying} hint={figures.retryingHint} value={isKnown ? digitsOrDash(totals.retrying) : undefined} />
+      <Tile
+        title={figures.retrying}
+        hint={figures.retryingHint}
+        value={isKnown ? digitsOrDash(totals.retrying) : undefined}
+      />
       <Tile
         title={figures.dead}
         hint={figures.deadHint}
@@ -110,7 +119,5 @@ function digitsOrDash(value: string | null): string {
 
 function sumOfRings(rings: readonly (readonly number[])[]): readonly number[] {
   const length = Math.max(0, ...rings.map((ring) => ring.length))
-  return Array.from({ length }, (_, at) =>
-    rings.reduce((sum, ring) => sum + (ring[ring.length - length + at] ?? 0), 0),
-  )
+  return Array.from({ length }, (_, at) => rings.reduce((sum, ring) => sum + (ring[ring.length - length + at] ?? 0), 0))
 }

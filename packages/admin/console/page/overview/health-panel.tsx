@@ -6,6 +6,7 @@ import { may } from '../../state/session.ts'
 import { overviewText } from '../../text/overview.ts'
 import { ActionButton } from '../../view/action-button.tsx'
 import type { BindingCommand } from '../../view/command-dialog.tsx'
+import { Time } from '../../view/figures.tsx'
 import { Loading } from '../../view/resource-view.tsx'
 import { Glyph, StateChip } from '../../view/state-chip.tsx'
 
@@ -29,17 +30,29 @@ export function HealthPanel({
         <ul>
           {reasons.map((reason) => (
             <li key={reason}>
-              <Glyph tone={tone}>{glyph}</Glyph> <span>{reason}</span> <Remedy reason={reason} onCommand={onCommand} />
+              <Glyph tone={tone}>{glyph}</Glyph> <Sentence text={reason} />{' '}
+              <Remedy reason={reason} onCommand={onCommand} />
             </li>
           ))}
           {remarks.map((remark) => (
             <li key={remark} class="muted">
-              <Glyph tone="off">○</Glyph> <span>{remark}</span>
+              <Glyph tone="off">○</Glyph> <Sentence text={remark} />
             </li>
           ))}
         </ul>
       )}
     </section>
+  )
+}
+
+const instant = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/
+
+/** A sentence of the server, with its instants as the reader's clock shows them. */
+function Sentence({ text }: { readonly text: string }): JSX.Element {
+  return (
+    <span>
+      {text.split(instant).map((part) => (instant.test(part) ? <Time key={part} at={part} isRelative /> : part))}
+    </span>
   )
 }
 

@@ -57,7 +57,18 @@ function RunningOperations(): JSX.Element | null {
           { id: 'on', title: 'On', cell: (one) => subjectOf(one) },
           { id: 'state', title: 'State', cell: ({ state }) => <StateChip state={state} of="OPERATION" /> },
           { id: 'progress', title: 'Progress', cell: (one) => <Progress operation={one} /> },
-          { id: 'by', title: 'By', cell: ({ by, startedAt }) => (<>{by} <span class="muted"><Ago at={startedAt} /></span></>) },
+          {
+            id: 'by',
+            title: 'By',
+            cell: ({ by, startedAt }) => (
+              <>
+                {by}{' '}
+                <span class="muted">
+                  <Ago at={startedAt} />
+                </span>
+              </>
+            ),
+          },
         ]}
       />
     </Section>
@@ -73,7 +84,9 @@ function Progress({ operation }: { readonly operation: Schemas['Operation'] }): 
   const all = remaining === null ? null : Number(BigInt(sent) + BigInt(remaining))
   return (
     <span class="progress-line">
-      {all === null ? null : <progress max={Math.max(1, all)} value={Number(sent)} aria-label={overviewText.operations} />}
+      {all === null ? null : (
+        <progress max={Math.max(1, all)} value={Number(sent)} aria-label={overviewText.operations} />
+      )}
       <span class="figure">
         {sent}
         {all === null ? '' : ` / ${all}`}

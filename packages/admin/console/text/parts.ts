@@ -10,7 +10,7 @@ export const text = {
   copy: 'Copy',
   copyAsText: 'Copy as text',
   copyBase64: 'Copy base64',
-  copyProblem: 'Copy the problem as text',
+  copyProblem: 'Copy as text: the problem',
   copyText: 'Copy the exact text',
   diffKinds: { removed: 'removed', added: 'added' },
   keyLeave: 'Leave the row',
