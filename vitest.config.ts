@@ -27,7 +27,7 @@ export default defineConfig({
           ],
           exclude: [
             ...never,
-            '**/*.{integration,conformance,smoke,simulation}.test.ts',
+            '**/*.{integration,conformance,smoke,simulation,browser}.test.ts',
             'test/{simulation,docs,publishing,guarantees}/**',
           ],
           // The files of a worker share their modules. Loading them again for each file took a quarter of a run.
@@ -48,6 +48,15 @@ export default defineConfig({
           name: 'simulation',
           include: ['test/simulation/**/*.test.ts', 'packages/*/test/**/*.simulation.test.ts'],
           exclude: [...never, '**/*.smoke.test.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          include: ['packages/*/test/**/*.browser.test.ts'],
+          exclude: [...never],
+          globalSetup: ['./packages/admin/test/console/support/chromium.ts'],
+          isolate: false,
         },
       },
       { test: { name: 'docs', include: ['test/docs/**/*.test.ts'], exclude: [...never], maxConcurrency: 2 } },

@@ -39,6 +39,7 @@ describe('the kind of a test file', () => {
     ['test/simulation/simulations.smoke.test.ts', 'smoke'],
     ['test/simulation/client/program.test.ts', 'simulation'],
     ['packages/connector/test/partition/key-order/key-ordered-worker.simulation.test.ts', 'simulation'],
+    ['packages/admin/test/console/overview.browser.test.ts', 'browser'],
     ['test/docs/programs.test.ts', 'docs'],
     ['test/publishing/release.test.ts', 'publishing'],
     ['test/guarantees/outbox/kills.test.ts', 'guarantees'],

@@ -1,8 +1,8 @@
 import { nearest } from '@waybill/core/option'
 import { serviceNames } from '@waybill/services'
 
-/** Everything that WAYBILL_REQUIRE can name: the real services, and an older Node for the published packages. */
-export const requirable = [...serviceNames, 'node22'] as const
+/** Everything that WAYBILL_REQUIRE can name: the real services, an older Node for the published packages, and a browser. */
+export const requirable = [...serviceNames, 'node22', 'chromium'] as const
 
 /** One of {@link requirable}. */
 export type Requirement = (typeof requirable)[number]

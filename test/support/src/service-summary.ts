@@ -24,7 +24,7 @@ export function summarizeServices(
   requirements: Requirements,
 ): ServiceSummary {
   const absent = requirements.names.flatMap((name) => {
-    const shared = name === 'node22' ? undefined : services[name].shared
+    const shared = name === 'node22' || name === 'chromium' ? undefined : services[name].shared
     return shared?.state === 'ABSENT' ? [`WAYBILL_REQUIRE names ${name}, and it is absent: ${shared.reason}.`] : []
   })
   return {

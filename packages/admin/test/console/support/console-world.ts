@@ -1,0 +1,156 @@
+/** An admin with its console over a connector on a simulated cluster, listening on a real socket, in real time. */
+
+import { Buffer } from 'node:buffer'
+import { type Connector, createConnector } from '@waybill/connector'
+import {
+  type AuditEntry,
+  createMetricsStore,
+  NonRetryableError,
+  noopLogger,
+  type Runtime,
+  runtimeWith,
+} from '@waybill/core'
+import { createMemoryAuditLog } from '@waybill/core/internal'
+import { createKafkaClient, type KafkaClient } from '@waybill/kafka'
+import { createSimCluster } from '@waybill/sim'
+import { eventually } from '@waybill/testkit'
+import type { AdminAccess } from '../../../src/access/access.ts'
+import { createAdminServer } from '../../../src/mount/admin-server.ts'
+import { type Admin, createAdmin } from '../../../src/mount/create-admin.ts'
+import type { AdminOptions } from '../../../src/service/admin-options.ts'
+import { type SqliteOutbox, sqliteOutbox } from '../../support/sqlite-outbox.ts'
+
+/** A server with data. */
+export interface ConsoleWorld extends AsyncDisposable {
+  /** With a final slash. */
+  readonly url: string
+  readonly admin: Admin
+  readonly connector: Connector
+  readonly client: KafkaClient
+  readonly rows: SqliteOutbox
+  readonly write: (topic: string, values: readonly string[]) => Promise<void>
+}
+
+/** What a world is made of. */
+export interface ConsoleWorldOptions {
+  /** Whether there are bindings and records. @defaultValue true */
+  readonly hasData?: boolean
+  /** The permissions of `viewer`; `ana` may do everything. @defaultValue READ_ONLY */
+  readonly viewer?: AdminAccess
+  readonly admin?: Partial<AdminOptions>
+}
+
+/** Records of `orders` whose handler fails for good. */
+export const badOrders: readonly string[] = Array.from({ length: 12 }, (_, at) => `bad-${at}`)
+
+/**
+ * Opens a server. With data it has the bindings `shipping`, whose records `bad-*` are dead letters and `slow-*` wait in a tier,
+ * `billing`, which is paused by ana, and `mail`; and the outbox `orders` with a dead event.
+ */
+export async function openConsoleWorld(options: ConsoleWorldOptions = {}): Promise<ConsoleWorld> {
+  const { hasData = true, viewer = 'READ_ONLY' } = options
+  const stack = new AsyncDisposableStack()
+  try {
+    const metrics = stack.use(createMetricsStore())
+    const runtime = runtimeWith({ logger: noopLogger, metrics })
+    const sim = createSimCluster({ brokers: 1, runtime })
+    const client = stack.use(
+      createKafkaClient({ brokers: sim.brokers, transport: sim.transport('console'), clientId: 'console', runtime }),
+    )
+    const auditLog = createMemoryAuditLog()
+    const rows = stack.use(await sqliteOutbox([] as AuditEntry[], runtime))
+    const connector = await startConnector(client, runtime, auditLog, hasData, stack)
+    const admin = stack.use(
+      createAdmin({
+        connector,
+        clusters: { default: client },
+        ...(hasData ? { outboxes: { orders: rows.outbox } } : {}),
+        metrics,
+        auditLog,
+        runtime,
+        identify({ headers }) {
+          const by = /^Bearer (.+)$/.exec(headers['authorization'] ?? '')?.[1]
+          return by === undefined ? null : { by, roles: [by === 'ana' ? 'admin' : 'viewer'] }
+        },
+        authorize: ({ by }) => (by === 'ana' ? 'ALL' : viewer),
+        ...options.admin,
+      }),
+    )
+    const server = stack.use(createAdminServer(admin, { port: 0 }))
+    await server.start()
+    const write = async (topic: string, values: readonly string[]): Promise<void> => {
+      await using producer = client.producer('EVENT')
+      for (const value of values) await producer.send({ topic, key: Buffer.from(value), value: Buffer.from(value) })
+    }
+    if (hasData) await fill(connector, rows, write)
+    return {
+      url: `${server.url}/`,
+      admin,
+      connector,
+      client,
+      rows,
+      write,
+      [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    }
+  } catch (error) {
+    await stack.disposeAsync()
+    throw error
+  }
+}
+
+async function startConnector(
+  client: KafkaClient,
+  runtime: Runtime,
+  auditLog: ReturnType<typeof createMemoryAuditLog>,
+  hasData: boolean,
+  stack: AsyncDisposableStack,
+): Promise<Connector> {
+  await client.admin.createTopics([
+    { topic: 'orders', partitions: 3, replication: 1 },
+    { topic: 'invoices', partitions: 2, replication: 1 },
+    { topic: 'mails', partitions: 1, replication: 1 },
+  ])
+  const connector = createConnector({
+    clusters: { default: client },
+    runtime,
+    instance: 'shop-0',
+    administration: { permits: () => true, auditLog },
+    bindings: hasData
+      ? {
+          shipping: {
+            topic: 'orders',
+            groupId: 'shipping',
+            retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 60_000 }, { delayMs: 600_000 }] },
+            handler: ({ value }) => {
+              const text = String(value)
+              if (text.startsWith('bad')) throw new NonRetryableError(`${text} is refused`)
+              if (text.startsWith('slow')) throw new Error('502 from shipping-api')
+            },
+          },
+          billing: { topic: 'invoices', groupId: 'billing', handler: () => {} },
+          mail: { topic: 'mails', groupId: 'mail', handler: () => {} },
+        }
+      : {},
+  })
+  stack.defer(() => connector.stop({ deadlineMs: 1_000 }).catch(() => {}))
+  await connector.start()
+  return connector
+}
+
+async function fill(
+  connector: Connector,
+  rows: SqliteOutbox,
+  write: (topic: string, values: readonly string[]) => Promise<void>,
+): Promise<void> {
+  await rows.write('DEAD', 'o-1')
+  await rows.write('NEW', 'o-1')
+  await write('orders', [...badOrders, 'slow-1', 'slow-2', ...Array.from({ length: 40 }, (_, at) => `good-${at}`)])
+  await connector.admin.pause('billing', { by: 'ana', reason: 'INC-311' })
+  await write('invoices', ['i-1', 'i-2'])
+  await write('mails', ['m-1'])
+  await eventually(async () => {
+    const ranges = await connector.admin.deadLetterRanges('shipping', { by: 'ana' })
+    const count = ranges.reduce((sum, { from, until }) => sum + until - from, 0n)
+    if (count !== BigInt(badOrders.length)) throw new Error(`${count} of ${badOrders.length} are dead`)
+  })
+}

@@ -1,0 +1,147 @@
+/** Tests of the console in a real browser. */
+
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, inject } from 'vitest'
+import type { ConsoleWorld } from './console-world.ts'
+
+/** How a page is opened. */
+export interface OpenOptions {
+  /** Who asks. @defaultValue ana, who may do everything */
+  readonly by?: string
+  /** @defaultValue light */
+  readonly theme?: 'light' | 'dark'
+  readonly width?: number
+  /**
+   * Runs before the page is loaded: `page.route` replaces answers of the API.
+   */
+  readonly before?: (page: Page) => Promise<void>
+  /** Messages of the console that a failing answer causes. Anything else fails the test. */
+  readonly allowed?: RegExp
+}
+
+/** Opens pages of a server. */
+export interface ConsoleBrowser {
+  /**
+   * Opens a page, runs a test, and fails it for an error on the page, a violation of the policy, or a request to anywhere else.
+   * @param path - below the mount path, without a leading slash
+   */
+  readonly open: (
+    world: Pick<ConsoleWorld, 'url'>,
+    path: string,
+    program: (page: Page) => Promise<void>,
+    options?: OpenOptions,
+  ) => Promise<void>
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Declares tests that need a browser. Without one they are skipped, and the run says why. */
+export function describeConsole(title: string, define: (browser: ConsoleBrowser) => void): void {
+  const found = inject('chromium')
+  if ('absent' in found) {
+    // Why is printed at the beginning of the run.
+    // oxlint-disable-next-line vitest/no-disabled-tests -- there is no browser here
+    describe.skip(title, () => define({ open: async () => {} }))
+    return
+  }
+  describe(title, () => {
+    let browser: Browser | undefined
+    beforeAll(async () => {
+      browser = await chromium.connect(found.endpoint)
+    })
+    afterAll(() => browser?.close())
+    define({
+      async open(world, path, program, options = {}) {
+        if (browser === undefined) throw new Error('The browser is connected while tests run.')
+        const context = await contextOf(browser, options)
+        try {
+          await tryPage(context, world.url, path, program, options)
+        } finally {
+          await context.close()
+        }
+      },
+    })
+  })
+}
+
+function contextOf(
+  browser: Browser,
+  { by = 'ana', theme = 'light', width = 1_280 }: OpenOptions,
+): Promise<BrowserContext> {
+  return browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+    extraHTTPHeaders: by === '' ? {} : { authorization: `Bearer ${by}` },
+  })
+}
+
+async function tryPage(
+  context: BrowserContext,
+  url: string,
+  path: string,
+  program: (page: Page) => Promise<void>,
+  { before, allowed }: OpenOptions,
+): Promise<void> {
+  const page = await context.newPage()
+  page.setDefaultTimeout(10_000)
+  const problems: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' && allowed?.test(message.text()) !== true) problems.push(message.text())
+  })
+  page.on('pageerror', (error) => problems.push(String(error)))
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url)) problems.push(`a request to ${request.url()}`)
+  })
+  await before?.(page)
+  await page.goto(`${url}${path}`)
+  await program(page)
+  expect(problems).toEqual([])
+}
+
+/** Fails for every violation of WCAG that axe finds. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(axe)
+  const violations = await page.evaluate<
+    readonly { id: string; nodes: readonly { html: string; failureSummary: string }[] }[]
+  >(
+    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(({ violations }) => violations)`,
+  )
+  expect(
+    violations.map(({ id, nodes }) => ({
+      id,
+      nodes: nodes.slice(0, 3).map(({ html, failureSummary }) => [html, failureSummary]),
+    })),
+  ).toEqual([])
+}
+
+/** Answers a part of the API with a problem. */
+export function failing(pattern: string): (page: Page) => Promise<void> {
+  return async (page) => {
+    await page.route(pattern, (route) =>
+      route.fulfill({
+        status: 503,
+        contentType: 'application/problem+json',
+        body: JSON.stringify({
+          type: 'about:blank',
+          title: 'Temporarily unavailable',
+          status: 503,
+          code: 'WAYBILL_DATABASE_UNREACHABLE',
+          detail: 'The database does not answer.',
+          impact: 'Nothing was changed.',
+          hint: 'Check the database, then try again.',
+          instance: '/eventbus',
+          requestId: '01KD0ZTEST',
+        }),
+      }),
+    )
+  }
+}
+
+/** Saves a picture to look at, if WAYBILL_SCREENSHOTS names a folder. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  const folder = process.env['WAYBILL_SCREENSHOTS']
+  if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: false })
+}
