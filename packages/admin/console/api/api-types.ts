@@ -21,13 +21,14 @@ export interface Schemas {
   Group: { readonly cluster: string; readonly groupId: string; readonly binding: string | null; readonly state: string; readonly type: string; readonly members: number | null }
   GroupDetail: { readonly cluster: string; readonly groupId: string; readonly binding: string | null; readonly state: string; readonly type: string; readonly members: number | null; readonly assignor: string; readonly memberList: readonly ({ readonly memberId: string; readonly instanceId: string | null; readonly clientId: string; readonly host: string; readonly assignment: readonly ({ readonly topic: string; readonly partition: number })[] | null })[] | null; readonly partitions: readonly ({ readonly topic: string; readonly partition: number; readonly committed: string | null; readonly end: string; readonly lag: string | null })[] }
   Health: { readonly status: string; readonly reasons: readonly string[]; readonly remarks: readonly string[]; readonly scope: string; readonly thresholds: Readonly<Record<string, unknown>> | null }
+  Instance: { readonly instance: string; readonly incarnation: string; readonly version: string | null; readonly alive: boolean; readonly seenAt: string; readonly bindings: readonly ({ readonly cluster: string; readonly binding: string; readonly state: string; readonly pausedBy: readonly string[]; readonly partitions: number | null; readonly lag: string | null; readonly breaker: string | null })[] }
   LetterFilterInput: { readonly topic?: string | undefined; readonly group?: string | undefined; readonly event?: string | undefined; readonly exception?: string | undefined; readonly reason?: "RETRIES_EXHAUSTED" | "NON_RETRYABLE" | "MANUAL" | undefined; readonly key?: string | undefined; readonly since?: string | undefined; readonly until?: string | undefined; readonly minAttempts?: number | undefined; readonly replayCount?: number | undefined; readonly traceId?: string | undefined; readonly q?: string | undefined }
   Me: { readonly by: string; readonly roles: readonly string[]; readonly permissions: Readonly<Record<string, unknown>>; readonly scope: string; readonly editing: boolean; readonly durable: boolean; readonly deadLetters: string; readonly auditReadable: boolean; readonly requireReason: string; readonly hasIdentity: boolean; readonly projections?: boolean | undefined }
   Operation: { readonly id: string; readonly type: string; readonly state: string; readonly by: string; readonly reason: string | null; readonly binding: string | null; readonly outbox: string | null; readonly projection: string | null; readonly createdAt: string; readonly startedAt: string | null; readonly endedAt: string | null; readonly expiresAt: string | null; readonly durable: boolean; readonly runner: string | null; readonly leaseUntil: string | null; readonly takeovers: number; readonly pausedBy: string | null; readonly wish: string | null; readonly rate: number; readonly request: Readonly<Record<string, unknown>>; readonly plan: Readonly<Record<string, unknown>>; readonly progress: { readonly scanned: string; readonly sent: string; readonly refused: Readonly<Record<string, string>>; readonly remaining: string | null; readonly etaMs: number | null }; readonly outcomes: { readonly succeeded: string; readonly retrying: string; readonly failedAgain: string; readonly skipped: string; readonly unknown: string; readonly mayBeRepeated: string }; readonly trouble: Schemas['ErrorText'] | null }
   Outbox: { readonly outbox: string; readonly mode: string | null; readonly backlog: { readonly pending: string; readonly retrying: string; readonly more: boolean; readonly oldestAgeMs: number }; readonly dead: string; readonly rates: { readonly successPerSecond: number | null; readonly failurePerSecond: number | null }; readonly nodes: readonly ({ readonly owner: string; readonly shards: number })[] }
   OutboxDetail: { readonly outbox: string; readonly mode: string | null; readonly backlog: { readonly pending: string; readonly retrying: string; readonly more: boolean; readonly oldestAgeMs: number }; readonly dead: string; readonly rates: { readonly successPerSecond: number | null; readonly failurePerSecond: number | null }; readonly nodes: readonly ({ readonly owner: string; readonly shards: number })[]; readonly shards: readonly ({ readonly shard: number; readonly owner: string })[] }
   OutboxEvent: { readonly seq: string; readonly eventId: string; readonly eventType: string | null; readonly aggregateType: string | null; readonly aggregateId: Schemas['Bytes'] | null; readonly attempts: number; readonly lastError: Schemas['Bytes'] | null; readonly failureType: string | null; readonly diedAt: string | null; readonly status: string; readonly createdAt: string; readonly availableAt: string; readonly occurredAt: string | null; readonly tenantId: string | null; readonly payload: Schemas['Bytes'] | null; readonly headers: readonly ({ readonly name: string; readonly value: Schemas['Bytes'] | null })[] }
-  Partition: { readonly topic: string; readonly partition: number; readonly kind: string; readonly tier: number; readonly instance: string | null; readonly member: number | null; readonly epoch: number | null; readonly committed: string | null; readonly watermark: string | null; readonly end: string | null; readonly lag: string | null; readonly lagSeconds: number | null; readonly buffered: number; readonly running: number; readonly oldestHandlerMs: number | null; readonly unconfirmed: number; readonly waiting: number; readonly pausedBy: readonly string[]; readonly trouble: string | null }
+  Partition: { readonly topic: string; readonly partition: number; readonly kind: string; readonly tier: number; readonly instance: string | null; readonly owner: { readonly clientId: string; readonly instanceId: string | null; readonly host: string } | null; readonly member: number | null; readonly epoch: number | null; readonly committed: string | null; readonly watermark: string | null; readonly end: string | null; readonly lag: string | null; readonly lagSeconds: number | null; readonly buffered: number | null; readonly running: number | null; readonly oldestHandlerMs: number | null; readonly unconfirmed: number | null; readonly waiting: number | null; readonly pausedBy: readonly string[]; readonly trouble: string | null }
   PositionReport: { readonly topic: string; readonly partition: number; readonly from: string | null; readonly to: string; readonly skipped: string; readonly repeated: string }
   Probe: { readonly status: string; readonly reasons: readonly string[] }
   Problem: { readonly type: string; readonly title: string; readonly status: number; readonly code: string; readonly detail: string; readonly impact?: string | undefined; readonly hint?: string | undefined; readonly instance: string; readonly requestId: string; readonly violations?: readonly ({ readonly path?: string | undefined; readonly message?: string | undefined })[] | undefined }
@@ -36,6 +37,7 @@ export interface Schemas {
   PurgeReport: { readonly operation: string | null; readonly state?: string | undefined; readonly complete?: boolean | undefined; readonly dryRun?: boolean | undefined; readonly purged?: string | undefined; readonly notReplayed?: string | undefined; readonly byGroup?: readonly ({ readonly consumerGroup: string | null; readonly count: number })[] | undefined }
   QuarantinedKey: { readonly key: Schemas['Bytes'] | null; readonly reason: string; readonly expectedVersion: number; readonly foundVersion: number; readonly lastVersion: number; readonly since: string }
   ReplayReport: { readonly operation: string | null; readonly state?: string | undefined; readonly complete?: boolean | undefined; readonly dryRun?: boolean | undefined; readonly replayed?: number | undefined; readonly skipped?: Readonly<Record<string, number>> | undefined; readonly remaining?: string | undefined; readonly available?: string | undefined }
+  Stage: { readonly kind: string; readonly tier: number | null; readonly topic: string | null; readonly delayMs: number | null; readonly depth: string | null; readonly processedPerSecond: number | null; readonly failedPerSecond: number | null }
   Topic: { readonly cluster: string; readonly topic: string; readonly uses: readonly ({ readonly binding: string; readonly role: string })[]; readonly replication: number; readonly underReplicated: number; readonly partitions: readonly ({ readonly partition: number; readonly leader: number | null; readonly replicas: number; readonly inSync: number; readonly start: string | null; readonly end: string | null })[]; readonly settings: Readonly<Record<string, string | null>>; readonly remarks: readonly string[]; readonly trouble: string | null }
   TopologyPlan: { readonly cluster: string; readonly steps: readonly ({ readonly kind: string; readonly topic: string; readonly config: string | null; readonly from: string | null; readonly to: string | null; readonly problem: string | null })[]; readonly warnings: readonly ({ readonly topic: string; readonly problem: string })[] }
 }
@@ -72,6 +74,12 @@ export interface Routes {
     body: undefined
     answer: { readonly key: string; readonly configuration: Readonly<Record<string, unknown>> }
   }
+  getLossAudit: {
+    params: { name: string }
+    query: {}
+    body: undefined
+    answer: { readonly key: string; readonly items: readonly unknown[] }
+  }
   listPartitions: {
     params: { name: string }
     query: {}
@@ -82,7 +90,7 @@ export interface Routes {
     params: { name: string }
     query: {}
     body: undefined
-    answer: { readonly key: string; readonly stages: readonly unknown[] }
+    answer: { readonly key: string; readonly stages: readonly Schemas['Stage'][]; readonly waiting: number; readonly scope: string }
   }
   getSeries: {
     params: { name: string }
@@ -90,11 +98,11 @@ export interface Routes {
     body: undefined
     answer: { readonly metric: string; readonly labels: Readonly<Record<string, string>>; readonly points: readonly ({ readonly at: string; readonly value: number })[] }
   }
-  getLossAudit: {
-    params: { name: string }
-    query: {}
+  getTotalSeries: {
+    params: {}
+    query: { metric?: "eventbus.records.processed" | "eventbus.records.failed" | "eventbus.records.dlq" | "eventbus.records.skipped" | "eventbus.consumer.lag" | "eventbus.consumer.lag.seconds" | "eventbus.retry.tier.depth" | "eventbus.dlt.depth" | "eventbus.circuit.state" | undefined; window?: string | undefined }
     body: undefined
-    answer: { readonly key: string; readonly items: readonly unknown[] }
+    answer: { readonly metric: string; readonly points: readonly ({ readonly at: string; readonly value: number })[] }
   }
   startBinding: {
     params: { name: string }
@@ -177,7 +185,7 @@ export interface Routes {
   createOperation: {
     params: {}
     query: { dryRun?: boolean | undefined }
-    body: { readonly type: "REPLAY" | "REPLAY_TO_TIER" | "RELEASE" | "PURGE" | "OUTBOX_REPLAY" | "OUTBOX_PURGE" | "PROJECTION_REBUILD"; readonly binding?: string | undefined; readonly outbox?: string | undefined; readonly projection?: string | undefined; readonly filter?: Schemas['LetterFilterInput'] | undefined; readonly ids?: readonly string[] | undefined; readonly target?: "ORIGINAL" | "BINDING" | undefined; readonly tier?: number | undefined; readonly maxReplays?: number | undefined; readonly limit?: number | undefined; readonly rate?: number | undefined; readonly canary?: { readonly count: number; readonly settleMs?: number | undefined; readonly then?: "PAUSE" | "CONTINUE" | undefined } | undefined; readonly abortWhen?: false | { readonly failureRate: number; readonly minimum: number } | undefined; readonly olderThan?: string | undefined; readonly includeOtherGroups?: boolean | undefined; readonly eventType?: string | undefined; readonly aggregateType?: string | undefined; readonly confirm?: string | undefined; readonly reason?: string | undefined }
+    body: { readonly type: "REPLAY" | "REPLAY_TO_TIER" | "RELEASE" | "PURGE" | "OUTBOX_REPLAY" | "OUTBOX_PURGE" | "PROJECTION_REBUILD" | "INDEX_REBUILD"; readonly binding?: string | undefined; readonly outbox?: string | undefined; readonly projection?: string | undefined; readonly filter?: Schemas['LetterFilterInput'] | undefined; readonly ids?: readonly string[] | undefined; readonly target?: "ORIGINAL" | "BINDING" | undefined; readonly tier?: number | undefined; readonly maxReplays?: number | undefined; readonly limit?: number | undefined; readonly rate?: number | undefined; readonly canary?: { readonly count: number; readonly settleMs?: number | undefined; readonly then?: "PAUSE" | "CONTINUE" | undefined } | undefined; readonly abortWhen?: false | { readonly failureRate: number; readonly minimum: number } | undefined; readonly olderThan?: string | undefined; readonly includeOtherGroups?: boolean | undefined; readonly eventType?: string | undefined; readonly aggregateType?: string | undefined; readonly confirm?: string | undefined; readonly reason?: string | undefined }
     answer: Schemas['Operation']
   }
   listOperations: {
@@ -418,7 +426,7 @@ export interface Routes {
     params: {}
     query: {}
     body: undefined
-    answer: { readonly items: readonly unknown[]; readonly scope: string }
+    answer: { readonly items: readonly Schemas['Instance'][]; readonly scope: string }
   }
   getStream: {
     params: {}
@@ -441,10 +449,11 @@ export const routes: Readonly<Record<keyof Routes, readonly [method: string, pat
   getBinding: ['GET', '/eventbus/bindings/{name}', 'bindings:read'],
   destroyBinding: ['DELETE', '/eventbus/bindings/{name}', 'bindings:register'],
   getBindingConfiguration: ['GET', '/eventbus/bindings/{name}/configuration', 'bindings:read'],
+  getLossAudit: ['GET', '/eventbus/bindings/{name}/audit', 'bindings:read'],
   listPartitions: ['GET', '/eventbus/bindings/{name}/partitions', 'bindings:read'],
   getPipeline: ['GET', '/eventbus/bindings/{name}/pipeline', 'bindings:read'],
   getSeries: ['GET', '/eventbus/bindings/{name}/series', 'bindings:read'],
-  getLossAudit: ['GET', '/eventbus/bindings/{name}/audit', 'bindings:read'],
+  getTotalSeries: ['GET', '/eventbus/series', 'bindings:read'],
   startBinding: ['POST', '/eventbus/bindings/{name}/start', 'bindings:operate'],
   stopBinding: ['POST', '/eventbus/bindings/{name}/stop', 'bindings:operate'],
   pauseBinding: ['POST', '/eventbus/bindings/{name}/pause', 'bindings:operate'],

@@ -25,19 +25,27 @@ export interface LiveItems {
   readonly operation: Schemas['Operation']
   readonly audit: Schemas['AuditEntry']
   readonly health: Pick<Schemas['Health'], 'status' | 'reasons' | 'remarks'>
-  readonly instance: {
-    readonly instance: string
-    readonly bindings: readonly { readonly cluster: string; readonly binding: string; readonly state: string }[]
-  }
+  readonly outbox: Schemas['Outbox']
+  readonly group: Schemas['FailureGroup']
+  /** By the run of the process. */
+  readonly instance: Pick<Schemas['Instance'], 'instance' | 'version' | 'alive'>
 }
 
 /** A kind of item. */
 export type LiveKind = keyof LiveItems
 
-const kinds = ['binding', 'operation', 'audit', 'health', 'instance'] as const satisfies readonly LiveKind[]
+const kinds = [
+  'binding',
+  'operation',
+  'audit',
+  'health',
+  'outbox',
+  'group',
+  'instance',
+] as const satisfies readonly LiveKind[]
 
 /** Extra topics that a page may ask for. */
-export type LiveTopic = 'audit'
+export type LiveTopic = 'audit' | 'groups'
 
 const usualTopics = ['overview', 'bindings', 'operations'] as const
 const pollMs = 10_000
@@ -57,6 +65,8 @@ const items = {
   operation: signal<ReadonlyMap<string, Schemas['Operation']> | undefined>(undefined),
   audit: signal<ReadonlyMap<string, Schemas['AuditEntry']> | undefined>(undefined),
   health: signal<ReadonlyMap<string, LiveItems['health']> | undefined>(undefined),
+  outbox: signal<ReadonlyMap<string, LiveItems['outbox']> | undefined>(undefined),
+  group: signal<ReadonlyMap<string, LiveItems['group']> | undefined>(undefined),
   instance: signal<ReadonlyMap<string, LiveItems['instance']> | undefined>(undefined),
 }
 
@@ -254,6 +264,12 @@ async function pollOnce(signalOfPoll: AbortSignal): Promise<void> {
       replace(
         'operation',
         list.map((one) => ({ key: one.id, ...one })),
+      ),
+    ),
+    call('listOutboxes', {}, options).then(({ items: list }) =>
+      replace(
+        'outbox',
+        list.map((one) => ({ key: one.outbox, ...one })),
       ),
     ),
     call('getHealth', {}, options).then((health) => replace('health', [{ key: 'connector', ...health }])),

@@ -25,7 +25,8 @@ export const frameText = {
   reconnecting: (inSeconds: number): string => (inSeconds > 0 ? `reconnecting in ${inSeconds} s` : 'reconnecting'),
   pauseHint: 'Pause or continue the changes on the page (.)',
   valuesOld: (age: string): string => `values ${age} old`,
-  instances: (count: number): string => (count === 1 ? '1 instance' : `${count} instances`),
+  instances: (count: number, versions: string): string =>
+    `${count === 1 ? '1 instance' : `${count} instances`}${versions === '' ? '' : `, ${versions}`}`,
   you: (by: string): string => `You are ${by}`,
   dismiss: 'Dismiss until the next visit',
   why: 'Why?',

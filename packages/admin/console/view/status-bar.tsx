@@ -14,7 +14,8 @@ export function StatusBar(): JSX.Element {
   const { tone, glyph, words } = lookOf(live.status.value)
   const zone = settings.zone.value
   const asOf = live.asOf.value
-  const instances = live.items.instance.value?.size
+  const alive = [...(live.items.instance.value?.values() ?? [])].filter((one) => one.alive)
+  const versions = [...new Set(alive.flatMap(({ version }) => version ?? []))]
   return (
     <footer class="status-bar">
       <button type="button" class="quiet" title={frameText.pauseHint} onClick={togglePause}>
@@ -32,7 +33,7 @@ export function StatusBar(): JSX.Element {
           {me.value.roles.length === 0 ? '' : ` (${me.value.roles.join(', ')})`}
         </a>
       )}
-      {instances === undefined || instances === 0 ? null : <span>{frameText.instances(instances)}</span>}
+      {alive.length === 0 ? null : <span>{frameText.instances(alive.length, versions.join(', '))}</span>}
     </footer>
   )
 }

@@ -1,12 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { call } from '../../api/client.ts'
 import { compact, grouped } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { live } from '../../state/live.ts'
 import { rateHistory } from '../../state/rate-history.ts'
-import { useResource } from '../../state/resource.ts'
 import { hrefOf } from '../../state/router.ts'
-import { sees } from '../../state/session.ts'
 import { overviewText } from '../../text/overview.ts'
 import { Spark } from '../../view/spark.tsx'
 import { totalsOf } from './severity.ts'
@@ -17,14 +14,9 @@ const { figures } = overviewText
 export function FigureTiles(): JSX.Element {
   const bindings = live.items.binding.value
   const totals = totalsOf([...(bindings?.values() ?? [])])
-  const seesOutbox = sees('outbox:read')
-  const outboxes = useResource(
-    async (signal) => (seesOutbox ? (await call('listOutboxes', {}, { signal })).items : []),
-    [seesOutbox],
-  )
   const rates = sumOfRings([...rateHistory.value.values()])
   const isKnown = bindings !== undefined
-  const backlog = outboxes.value ?? []
+  const backlog = [...(live.items.outbox.value?.values() ?? [])]
   const pending = backlog.reduce((sum, one) => sum + BigInt(one.backlog.pending) + BigInt(one.backlog.retrying), 0n)
   const oldest = Math.max(0, ...backlog.map((one) => one.backlog.oldestAgeMs))
   return (
