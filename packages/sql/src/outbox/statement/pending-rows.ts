@@ -34,7 +34,7 @@ export function pendingRows(
       return all.join(' AND ')
     },
     orderColumns: order,
-    order: (bindings) => `ORDER BY ${order} LIMIT ${bindings.bind(query.limit)}`,
+    order: (bindings) => `ORDER BY ${order} ${grammar.limitInOrder(query.limit, bindings)}`,
   }
 }
 
