@@ -94,14 +94,15 @@ export function letterSchema(table: string, dialect: SqlDialect): readonly strin
 
 /**
  * Searches read an index of three-letter parts where the extension pg_trgm exists or may be created; otherwise they read the
- * rows. An extension may be in any schema.
+ * rows. An extension may be in any schema; created here, it goes into `public`: in the current schema, dropping that schema
+ * would drop the index of every other schema with it.
  */
 function trigramIndex(letter: string, name: string): string {
   return `DO $migration$
 DECLARE place text;
 BEGIN
   BEGIN
-    CREATE EXTENSION IF NOT EXISTS pg_trgm;
+    CREATE EXTENSION IF NOT EXISTS pg_trgm SCHEMA public;
   EXCEPTION WHEN OTHERS THEN
     NULL;
   END;
