@@ -61,8 +61,8 @@ const bugs: readonly PlantedBug[] = [
     breaks:
       'A worker of a rebuild releases a partition at the position where it leased it, although the table is live.',
     file: `${source}/memory/memory-transaction.ts`,
-    find: 'const next = position.next < claimed.next ? claimed.next : position.next',
-    replace: 'const { next } = claimed',
+    find: 'if (position.epoch !== claimed.epoch || position.next !== claimed.next) return false',
+    replace: 'if (position.epoch !== claimed.epoch) return false',
   },
   {
     name: 'switch-misses-live-events',

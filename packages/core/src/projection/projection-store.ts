@@ -87,12 +87,14 @@ export interface ProjectionTransaction {
   /** Moves positions forward, never back. */
   advance(build: Pick<ProjectionBuild, 'projection' | 'number'>, positions: readonly BuildPosition[]): Promise<void>
   /**
-   * Moves the position of a leased partition forward, never back, and renews the lease. Returns false if another worker has
-   * claimed it.
+   * Moves the position of a leased partition from `claimed.next` to `next`, and renews the lease. Returns false, and does
+   * nothing, if another worker has claimed it or the position is not `claimed.next` any more: a switch, live events or the
+   * worker's own COMMIT without an answer have moved it.
    */
   advanceClaimed(
     build: Pick<ProjectionBuild, 'projection' | 'number'>,
     claimed: ClaimedPartition,
+    next: bigint,
     leaseMs: number,
   ): Promise<boolean>
   /**

@@ -16,9 +16,12 @@ export interface CellTransaction {
   end(): void
 }
 
+type LockMode = 'SHARED' | 'EXCLUSIVE'
+
 interface CellLock {
-  readonly holders: Map<CellTransaction, 'SHARED' | 'EXCLUSIVE'>
-  readonly waiting: (() => void)[]
+  readonly holders: Map<CellTransaction, LockMode>
+  /** Requests in their order. */
+  readonly waiting: { readonly transaction: CellTransaction; readonly mode: LockMode; readonly grant: () => void }[]
 }
 
 /**
@@ -73,27 +76,39 @@ export class CellStore {
     return transaction
   }
 
-  async #lock(transaction: CellTransaction, name: string, mode: 'SHARED' | 'EXCLUSIVE'): Promise<void> {
-    for (;;) {
-      // Looked up each time: a lock without holders is deleted.
-      const lock: CellLock = this.#locks.get(name) ?? { holders: new Map(), waiting: [] }
-      this.#locks.set(name, lock)
-      const others = [...lock.holders].filter(([holder]) => holder !== transaction)
-      if (others.every(([, held]) => held === 'SHARED' && mode === 'SHARED')) {
-        if (lock.holders.get(transaction) !== 'EXCLUSIVE') lock.holders.set(transaction, mode)
-        return
-      }
-      const woken = Promise.withResolvers<void>()
-      lock.waiting.push(() => woken.resolve())
-      await woken.promise
+  async #lock(transaction: CellTransaction, name: string, mode: LockMode): Promise<void> {
+    const lock: CellLock = this.#locks.get(name) ?? { holders: new Map(), waiting: [] }
+    this.#locks.set(name, lock)
+    const held = lock.holders.get(transaction)
+    if (held === 'EXCLUSIVE' || held === mode) return
+    // Behind those that wait: otherwise transactions that share it could keep it from one that wants it alone.
+    if (lock.waiting.length === 0 && isFree(lock, transaction, mode)) {
+      lock.holders.set(transaction, mode)
+      return
     }
+    const granted = Promise.withResolvers<void>()
+    lock.waiting.push({ transaction, mode, grant: () => granted.resolve() })
+    await granted.promise
   }
 
   #release(transaction: CellTransaction, name: string): void {
     const lock = this.#locks.get(name)
     if (lock === undefined) return
     lock.holders.delete(transaction)
-    for (const wake of lock.waiting.splice(0)) wake()
+    for (
+      let [next] = lock.waiting;
+      next !== undefined && isFree(lock, next.transaction, next.mode);
+      [next] = lock.waiting
+    ) {
+      lock.waiting.shift()
+      lock.holders.set(next.transaction, next.mode)
+      next.grant()
+    }
     if (lock.holders.size === 0 && lock.waiting.length === 0) this.#locks.delete(name)
   }
+}
+
+function isFree({ holders }: CellLock, transaction: CellTransaction, mode: LockMode): boolean {
+  const others = [...holders].filter(([holder]) => holder !== transaction)
+  return others.every(([, held]) => held === 'SHARED' && mode === 'SHARED')
 }

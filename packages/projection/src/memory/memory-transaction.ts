@@ -125,11 +125,10 @@ export class MemoryProjectionTransaction implements ProjectionTransaction {
     }
   }
 
-  async advanceClaimed(build: BuildId, claimed: ClaimedPartition, leaseMs: number): Promise<boolean> {
+  async advanceClaimed(build: BuildId, claimed: ClaimedPartition, next: bigint, leaseMs: number): Promise<boolean> {
     const position = await this.#lockPosition(build, claimed)
-    if (position.epoch !== claimed.epoch) return false
+    if (position.epoch !== claimed.epoch || position.next !== claimed.next) return false
     const leasedUntil = this.#clock.now() + leaseMs
-    const next = position.next < claimed.next ? claimed.next : position.next
     this.#cells.set(cell.position(build, claimed), { ...position, next, leasedUntil })
     return true
   }

@@ -1,9 +1,12 @@
 /**
  * Applies a batch of events to the live table, up to the first one that cannot be applied:
  *
- *     read rows ─▶ fold ─▶ nothing changes ─▶ done, without a transaction
+ *     read rows ─▶ fold ─▶ nothing changes ─▶ is it still the live build? ─▶ done, without a transaction
  *                    └────▶ BEGIN ─▶ is it still the live build? ─▶ write rows, move positions ─▶ COMMIT
  *                                          └─ no ─▶ ROLLBACK, again from the start
+ *
+ * Both ask after the rows were read: a table that is not live any more may be built again, and then has events that the
+ * live one has not.
  *
  * Rows are read without a lock. A fold is pure, so the state of a row at a version is the same whichever consumer computed
  * it, and a write over a higher version does nothing: two consumers of the same events end with one effect.
@@ -20,43 +23,71 @@ import { foldBatch } from '../fold/fold-batch.ts'
 import { type KnownBuild, liveOf } from './live-build.ts'
 import { lockRows } from './lock-rows.ts'
 
-/** An event and its place. */
-export interface PlacedEvent {
-  readonly event: AnyProjectedEvent
+/** The place of a record. */
+export interface RecordPlace {
   readonly topic: string
   readonly partition: number
   readonly offset: bigint
 }
 
+/** An event and its place. */
+export interface PlacedEvent extends RecordPlace {
+  readonly event: AnyProjectedEvent
+}
+
 /** The effect of a batch. MOVED: the live build has changed, or a quarantined key was released: nothing was applied. */
 export type ApplyResult = 'MOVED' | (Omit<FoldResult, 'stop'> & { readonly stop: FoldStop | undefined })
 
-/** Applies events to a build. @throws an error of the database; nothing was applied then, or COMMIT got no answer */
+/**
+ * Applies events to a build.
+ *
+ * @param dead - the record behind them, if it is no event: it becomes a dead letter
+ * @throws an error of the database; nothing was applied then, or COMMIT got no answer
+ */
 export async function applyBatch(
   store: ProjectionStore,
   live: KnownBuild,
   placed: readonly PlacedEvent[],
+  dead?: RecordPlace,
 ): Promise<ApplyResult> {
   return live.projection.versions === 'POSITION'
     ? applyByPosition(store, live, placed)
-    : applyByVersion(store, live, placed)
+    : applyByVersion(store, live, placed, dead)
 }
 
 async function applyByVersion(
   store: ProjectionStore,
   live: KnownBuild,
   placed: readonly PlacedEvent[],
+  dead: RecordPlace | undefined,
 ): Promise<ApplyResult> {
   const events = placed.map(({ event }) => event)
   const rows = checkRows(live.projection, await store.read(live.table, keysOf(events)))
   const result = foldBatch(live.projection, rows, events)
-  if (result.rows.length === 0 && !isKept(result.stop)) return result
+  if (result.rows.length === 0 && result.stop === undefined && dead === undefined) return ifLive(store, live, result)
+  const behind = result.stop === undefined && dead !== undefined ? [dead] : []
   return whileLive(store, live, async (tx) => {
     await tx.write(live.table, result.rows)
     const isKnown = await keepStop(tx, live, result.stop)
     if (!isKnown) return 'MOVED'
-    await tx.advance(live.build, positionsBehind(handled(placed, result.stop)))
+    // Past a dead letter too: another revision that becomes live may be able to read it.
+    await tx.advance(live.build, positionsBehind([...handled(placed, result.stop), ...behind]))
     return result
+  })
+}
+
+/**
+ * Moves the positions of the live build past records of topics that only another revision reads: when that one becomes live,
+ * the switch applies them.
+ */
+export async function passOver(
+  store: ProjectionStore,
+  live: KnownBuild,
+  places: readonly RecordPlace[],
+): Promise<'PASSED' | 'MOVED'> {
+  return whileLive(store, live, async (tx) => {
+    await tx.advance(live.build, positionsBehind(places))
+    return 'PASSED'
   })
 }
 
@@ -67,7 +98,7 @@ async function applyByPosition(
 ): Promise<ApplyResult> {
   // Most batches are new as a whole; one that was handled before needs no transaction.
   const known = await store.positions(live.build)
-  if (placed.every((one) => isBehind(one, known))) return nothingNew(placed)
+  if (placed.every((one) => isBehind(one, known))) return ifLive(store, live, nothingNew(placed))
   return whileLive(store, live, async (tx) => {
     const locked = await tx.lockPositions(live.build, positionsBehind(placed))
     const fresh = placed.filter((one) => !isBehind(one, locked))
@@ -103,6 +134,12 @@ export async function whileLive<T>(
   }
 }
 
+/** Returns a result that wrote nothing, if the build that it was read from is still the live one. */
+async function ifLive<T>(store: ProjectionStore, { build }: KnownBuild, result: T): Promise<T | 'MOVED'> {
+  const live = liveOf(await store.builds(build.projection))
+  return live?.number === build.number ? result : 'MOVED'
+}
+
 const moved = new StateError('The live build or a key has changed.')
 
 /** Records the event that stopped the batch. Returns false if the key has changed since it was read. */
@@ -125,10 +162,6 @@ async function keepStop(
   }
 }
 
-function isKept(stop: FoldStop | undefined): boolean {
-  return stop !== undefined && stop.reason !== 'INPUT'
-}
-
 /** The events up to the one that stopped the batch: that one becomes a dead letter. */
 function handled(placed: readonly PlacedEvent[], stop: FoldStop | undefined): readonly PlacedEvent[] {
   return stop === undefined ? placed : placed.slice(0, stop.index + 1)
@@ -139,7 +172,7 @@ function keysOf(events: readonly AnyProjectedEvent[]): string[] {
 }
 
 /** Returns the position behind the last event of each partition. */
-export function positionsBehind(placed: readonly Omit<PlacedEvent, 'event'>[]): BuildPosition[] {
+export function positionsBehind(placed: readonly RecordPlace[]): BuildPosition[] {
   const positions = new Map<string, BuildPosition>()
   for (const { topic, partition, offset } of placed) {
     const name = `${topic}-${partition}`

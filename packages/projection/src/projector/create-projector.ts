@@ -9,9 +9,10 @@ import {
 import { hasMethods, instance, resolveOptions } from '@waybill/core/option'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { AnyProjection, Projection } from '../definition/projection.ts'
+import { topicsOf } from '../definition/topics-of.ts'
 import { decodeRecords } from '../fold/decode-records.ts'
-import type { FoldStop } from '../fold/fold-batch.ts'
-import { type ApplyResult, applyBatch } from './apply-batch.ts'
+import type { AnyProjectedEvent, FoldStop } from '../fold/fold-batch.ts'
+import { type ApplyResult, applyBatch, type PlacedEvent, passOver, type RecordPlace } from './apply-batch.ts'
 import { type KnownBuild, openLive } from './live-build.ts'
 import { previousRule } from './previous-rule.ts'
 import { ProjectionTelemetry } from './projection-telemetry.ts'
@@ -98,9 +99,9 @@ class BatchProjector implements Projector {
   }
 
   binding(options: Pick<Binding, 'groupId'> & Partial<Omit<Binding, 'handler'>>): Binding {
-    const topics = Object.values(this.#projections[0].events.definitions).map(({ topic }) => topic)
     return {
-      topic: [...new Set(topics)],
+      // Those of former revisions too: while one of them is live, its table needs their events.
+      topic: [...new Set(this.#projections.flatMap((projection) => [...topicsOf(projection)]))],
       preset: 'PROJECTION',
       listenerType: 'BATCH',
       maxPollRecords: recordsPerBatch,
@@ -162,9 +163,12 @@ class BatchProjector implements Projector {
   /** Returns the first record that cannot be applied. MOVED: nothing was applied, because something else changed first. */
   async #apply(records: readonly KafkaRecord[]): Promise<Pick<FoldStop, 'index' | 'error'> | 'MOVED' | undefined> {
     const live = (this.#live ??= await this.#open())
-    const decoded = await decodeRecords(live.projection, records, this.#reportUnknown)
-    const placed = decoded.events.map((event, index) => ({ event, ...placeOf(records[index] as KafkaRecord) }))
-    const result = await applyBatch(this.#store, live, placed).catch((error: unknown) => {
+    const foreign = new Set([...new Set(records.map(({ topic }) => topic))].filter((one) => this.#isOfOther(one, live)))
+    const others = foreign.size === 0 ? [] : records.filter(({ topic }) => foreign.has(topic))
+    const own = foreign.size === 0 ? records : records.filter(({ topic }) => !foreign.has(topic))
+    const decoded = await decodeRecords(live.projection, own, this.#reportUnknown)
+    const [placed, dead] = [placedEvents(decoded.events, own), decoded.error && own[decoded.events.length]]
+    const result = await this.#write(live, placed, dead && placeOf(dead), others).catch((error: unknown) => {
       // Its table may have been dropped since another one became live.
       this.#live = undefined
       throw error
@@ -173,13 +177,35 @@ class BatchProjector implements Projector {
       this.#live = undefined
       return 'MOVED'
     }
-    await this.#report(live, result)
+    await this.#report(live, result, others.length)
     if (result.stop === undefined && decoded.error !== undefined) this.#telemetry.unreadable()
-    return result.stop ?? (decoded.error && { index: decoded.events.length, error: decoded.error })
+    const stop = result.stop ?? (decoded.error && { index: decoded.events.length, error: decoded.error })
+    return stop && { error: stop.error, index: records.indexOf(own[stop.index] as KafkaRecord) }
   }
 
-  async #report(live: KnownBuild, { applied, repeated, rows, stop }: Exclude<ApplyResult, 'MOVED'>): Promise<void> {
+  async #write(
+    live: KnownBuild,
+    placed: readonly PlacedEvent[],
+    dead: RecordPlace | undefined,
+    others: readonly KafkaRecord[],
+  ): Promise<ApplyResult> {
+    if (others.length > 0 && (await passOver(this.#store, live, others.map(placeOf))) === 'MOVED') return 'MOVED'
+    return applyBatch(this.#store, live, placed, dead)
+  }
+
+  /** Returns whether only another revision than the live one reads a topic. */
+  #isOfOther(topic: string, { projection }: KnownBuild): boolean {
+    if (this.#projections.length === 1 || topicsOf(projection).has(topic)) return false
+    return this.#projections.some((one) => topicsOf(one).has(topic))
+  }
+
+  async #report(
+    live: KnownBuild,
+    { applied, repeated, rows, stop }: Exclude<ApplyResult, 'MOVED'>,
+    passed: number,
+  ): Promise<void> {
     this.#telemetry.applied(applied, repeated, rows.length)
+    if (passed > 0) this.#telemetry.passed(passed)
     if (stop !== undefined) this.#telemetry.stopped(stop)
     if (live.projection.versions === 'POSITION') return
     const isNew = stop?.reason === 'GAP' || stop?.reason === 'POISON'
@@ -187,6 +213,10 @@ class BatchProjector implements Projector {
   }
 }
 
-function placeOf({ topic, partition, offset }: KafkaRecord): Pick<KafkaRecord, 'topic' | 'partition' | 'offset'> {
+function placeOf({ topic, partition, offset }: KafkaRecord): RecordPlace {
   return { topic, partition, offset }
+}
+
+function placedEvents(events: readonly AnyProjectedEvent[], records: readonly KafkaRecord[]): readonly PlacedEvent[] {
+  return events.map((event, index) => ({ event, ...placeOf(records[index] as KafkaRecord) }))
 }

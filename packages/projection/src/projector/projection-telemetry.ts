@@ -11,7 +11,7 @@ export const projectionMetrics = {
 /** Another process may release keys: their number is read again after this time, while there are any. */
 const countAgainMs = 15_000
 
-/** Reports the events and quarantined keys of a projection. Applied, repeated and dead events add up to its records. */
+/** Reports the events and quarantined keys of a projection. All outcomes add up to its records. */
 export class ProjectionTelemetry {
   readonly #projection: string
   readonly #findsGaps: boolean
@@ -36,6 +36,11 @@ export class ProjectionTelemetry {
     if (applied > 0) this.#count('applied', applied)
     if (repeated > 0) this.#count('repeated', repeated)
     if (rows > 0) this.#metrics.counter(projectionMetrics.rows, { projection: this.#projection }, rows)
+  }
+
+  /** Counts records of topics that only another revision reads. */
+  passed(records: number): void {
+    this.#count('passed_over', records)
   }
 
   /** Counts an event that becomes a dead letter, and logs the first one of its key. */

@@ -235,10 +235,11 @@ class StoreQuarantine<State> {
     key: string,
   ): Promise<{ readonly entry: QuarantinedKey; readonly stored: StoredRow }> {
     const builds = await tx.lock(live.build.projection, 'SHARED')
-    const entry = await tx.lockQuarantined(live.build, key)
     const isLive = builds.some(({ number, state }) => number === live.build.number && state === 'LIVE')
+    // A row before its entry, as writers lock them.
+    const [stored = absentRow(key)] = checkRows(this.#projection, isLive ? await tx.readLocked(live.table, [key]) : [])
+    const entry = await tx.lockQuarantined(live.build, key)
     if (entry === undefined || !isLive) throw this.#notQuarantined(key)
-    const [stored = absentRow(key)] = checkRows(this.#projection, await tx.readLocked(live.table, [key]))
     return { entry, stored }
   }
 

@@ -5,7 +5,8 @@
  *         ▲                  │                          └─ fenced: another worker has the partition ─▶ CLAIMING
  *         └── nothing left ──┘
  *
- * A crash loses nothing: the position is in the transaction of the rows, and the lease expires.
+ * A crash loses nothing: the position is in the transaction of the rows, and the lease expires. A batch commits only if the
+ * position is where the worker read from: a switch, live events or another worker may have moved it.
  */
 
 import { type Runtime, type Schemas, StateError } from '@waybill/core'
@@ -24,7 +25,7 @@ import type { AnyProjectedEvent } from '../fold/fold-batch.ts'
 import { lockRows } from '../projector/lock-rows.ts'
 import { addPartitions } from './add-partitions.ts'
 import { type BuildStep, decodeAll, foldPast, writeStep } from './apply-build.ts'
-import type { RebuildSource, SourceRecord } from './rebuild-source.ts'
+import { type RebuildSource, type SourcePartition, type SourceRecord, samePartition } from './rebuild-source.ts'
 import { RowCache } from './row-cache.ts'
 
 /** The parts of a rebuild that its workers use. */
@@ -75,31 +76,55 @@ async function readPartition(
   signal: AbortSignal,
 ): Promise<'OVER' | 'READ' | 'NOTHING'> {
   const { source, recordsPerBatch, store, table } = deps
-  const partition = (await source.partitions()).find((one) => isSame(one, claimed))
+  const partition = await partitionOf(source, claimed)
   if (partition === undefined) return 'NOTHING'
-  refuseCut(deps, claimed, partition.start)
-  const from = claimed.next > partition.start ? claimed.next : partition.start
+  refuseCut(deps, claimed, claimed.next, partition.start)
   let held = claimed
-  if (from < partition.end) {
-    await using reader = source.open(held, from, partition.end)
+  let at = claimed.next > partition.start ? claimed.next : partition.start
+  const hasMore = at < partition.end
+  if (hasMore) {
+    await using reader = source.open(held, at, partition.end)
     // A new one for each lease: meanwhile another worker may have written.
     const cache = new RowCache(store, deps.projection, table)
-    while (!signal.aborted) {
-      const records = await reader.next(recordsPerBatch)
+    while (!signal.aborted && at < partition.end) {
+      const records = (await reader.next(recordsPerBatch)) ?? []
+      const isMissing = (records[0]?.offset ?? partition.end) > at
+      if (isMissing && !(await isWhole(deps, held, at, partition.end))) return 'NOTHING'
       // Offsets without a record, such as markers of transactions, may follow the last one.
-      const next = records === undefined ? partition.end : (records.at(-1)?.offset ?? held.next - 1n) + 1n
-      const outcome = await applyRecords(deps, { ...held, next }, records ?? [], cache)
+      at = (records.at(-1)?.offset ?? partition.end - 1n) + 1n
+      const outcome = await applyRecords(deps, held, at, records, cache)
       if (outcome === 'OVER') return 'OVER'
       if (outcome === 'FENCED') return 'NOTHING'
       held = outcome
-      if (records === undefined) break
     }
   }
-  await store.transaction((tx) => tx.advanceClaimed(table, held, 0))
-  return from < partition.end ? 'READ' : 'NOTHING'
+  await store.transaction((tx) => tx.advanceClaimed(table, held, held.next, 0))
+  return hasMore ? 'READ' : 'NOTHING'
 }
 
-function refuseCut({ hasHistory }: WorkerDeps, { topic, partition, next }: ClaimedPartition, start: bigint): void {
+/**
+ * Returns whether a log still has its end where it was, although offsets behind `at` have no record. Markers of transactions
+ * leave offsets out, and so does retention while a partition is read.
+ *
+ * @throws RebuildFailedError if retention has removed them
+ */
+async function isWhole(deps: WorkerDeps, held: ClaimedPartition, at: bigint, end: bigint): Promise<boolean> {
+  const now = await partitionOf(deps.source, held)
+  if (now === undefined || now.end < end) return false
+  refuseCut(deps, held, at, now.start)
+  return true
+}
+
+async function partitionOf(source: RebuildSource, claimed: ClaimedPartition): Promise<SourcePartition | undefined> {
+  return (await source.partitions()).find((one) => samePartition(one, claimed))
+}
+
+function refuseCut(
+  { hasHistory }: WorkerDeps,
+  { topic, partition }: ClaimedPartition,
+  next: bigint,
+  start: bigint,
+): void {
   if (next >= start || (next === 0n && hasHistory)) return
   throw new RebuildFailedError(`${topic}-${partition} was cut at offset ${start}, and the rebuild was at ${next}`, {
     impact: 'The live table was not touched.',
@@ -110,6 +135,7 @@ function refuseCut({ hasHistory }: WorkerDeps, { topic, partition, next }: Claim
 async function applyRecords(
   deps: WorkerDeps,
   claimed: ClaimedPartition,
+  next: bigint,
   records: readonly SourceRecord[],
   cache: RowCache,
 ): Promise<ClaimedPartition | 'FENCED' | 'OVER'> {
@@ -117,17 +143,17 @@ async function applyRecords(
   const events = await decodeAll(projection, records)
   await deps.pace(events.length)
   const keys = [...new Set(events.map(({ key }) => key))]
-  if (projection.versions === 'POSITION') return applyLocked(deps, claimed, events, keys)
+  if (projection.versions === 'POSITION') return applyLocked(deps, claimed, next, events, keys)
   for (;;) {
     const step = foldPast(projection, await cache.read(keys), events)
     if (step.quarantined.length > 0) await deps.onGaps(step.quarantined)
     await deps.runtime.failpoint('rebuild.batch')
-    const outcome = await commitBatch(deps, claimed, (tx) => writeStep(tx, table, step))
+    const outcome = await commitBatch(deps, claimed, next, (tx) => writeStep(tx, table, step))
     if (outcome === 'STALE') cache.clear()
     else if (outcome === 'COMMITTED') {
       cache.keep(step)
       deps.onApplied(step.applied)
-      return claimed
+      return { ...claimed, next }
     } else return outcome
   }
 }
@@ -136,13 +162,14 @@ async function applyRecords(
 async function applyLocked(
   deps: WorkerDeps,
   claimed: ClaimedPartition,
+  next: bigint,
   events: readonly AnyProjectedEvent[],
   keys: readonly string[],
 ): Promise<ClaimedPartition | 'FENCED' | 'OVER'> {
   const { projection, table } = deps
   let applied = 0
   await deps.runtime.failpoint('rebuild.batch')
-  const outcome = await commitBatch(deps, claimed, async (tx) => {
+  const outcome = await commitBatch(deps, claimed, next, async (tx) => {
     const step = foldPast(projection, checkRows(projection, await lockRows(tx, table, keys)), events)
     applied = step.applied
     return writeStep(tx, table, step)
@@ -150,12 +177,13 @@ async function applyLocked(
   if (outcome === 'STALE') throw new StateError('A row by position was quarantined.')
   if (outcome !== 'COMMITTED') return outcome
   deps.onApplied(applied)
-  return claimed
+  return { ...claimed, next }
 }
 
 async function commitBatch(
   { store, table }: WorkerDeps,
   claimed: ClaimedPartition,
+  next: bigint,
   work: (tx: ProjectionTransaction) => Promise<boolean>,
 ): Promise<'COMMITTED' | 'FENCED' | 'OVER' | 'STALE'> {
   try {
@@ -163,7 +191,7 @@ async function commitBatch(
       const builds = await tx.lock(table.projection, 'SHARED')
       const state = builds.find(({ number }) => number === table.number)?.state
       if (state === undefined || !building.has(state)) throw over
-      if (!(await tx.advanceClaimed(table, claimed, leaseMs))) throw fenced
+      if (!(await tx.advanceClaimed(table, claimed, next, leaseMs))) throw fenced
       if (!(await work(tx))) throw stale
     })
     return 'COMMITTED'
@@ -182,13 +210,6 @@ const stale = new StateError('Another writer has changed a row.')
 async function isBuilding({ store, table }: WorkerDeps): Promise<boolean> {
   const builds = await store.builds(table.projection)
   return builds.some(({ number, state }) => number === table.number && building.has(state))
-}
-
-function isSame(
-  one: Omit<ClaimedPartition, 'next' | 'epoch'>,
-  other: Omit<ClaimedPartition, 'next' | 'epoch'>,
-): boolean {
-  return one.topic === other.topic && one.partition === other.partition
 }
 
 async function sleep({ timers }: Runtime, ms: number, signal: AbortSignal): Promise<void> {

@@ -1,9 +1,16 @@
-import { describeThrown, type OperatorIdentity, type Schemas, StateError, WaybillError } from '@waybill/core'
+import {
+  AuditUnwritableError,
+  describeThrown,
+  OperationForbiddenError,
+  type OperatorIdentity,
+  type Schemas,
+} from '@waybill/core'
 import { AuditedOperations } from '@waybill/core/internal'
 import type { Projection } from '../definition/projection.ts'
 import type { ProjectionOperation } from '../definition/projection-operation.ts'
+import { topicsOf } from '../definition/topics-of.ts'
 import { type RebuildOptions, type ResolvedRebuildOptions, resolveRebuildOptions } from './rebuild-options.ts'
-import { type RebuildStatus, TableRebuild } from './table-rebuild.ts'
+import { isFinal, type RebuildStatus, TableRebuild } from './table-rebuild.ts'
 import { createTopicSource } from './topic-source.ts'
 
 /**
@@ -44,8 +51,7 @@ export function createRebuild<S extends Schemas, State>(
   options: RebuildOptions,
 ): Rebuild {
   const resolved = resolveRebuildOptions(options)
-  const topics = [...new Set(Object.values(projection.events.definitions).map(({ topic }) => topic))]
-  const source = createTopicSource(resolved.kafka, topics)
+  const source = createTopicSource(resolved.kafka, [...topicsOf(projection)])
   const table = new TableRebuild(projection as unknown as Projection<Schemas, unknown>, resolved, source)
   return auditedRebuild(table, projection.name, resolved)
 }
@@ -76,7 +82,8 @@ export function auditedRebuild(
     try {
       await switchNow(operator)
     } catch (error) {
-      if (error instanceof WaybillError && !(error instanceof StateError)) throw error
+      if (error instanceof OperationForbiddenError || error instanceof AuditUnwritableError || isFinal(error))
+        throw error
       runtime.logger.warn({ projection: target, error: describeThrown(error) }, 'Switch failed, retrying')
     }
   }

@@ -42,9 +42,8 @@ async function applyFrom(
   const flush = async (): Promise<void> => {
     const last = batch.at(-1)
     if (last === undefined) return
-    const reached = { ...held, next: last.position }
-    await applyBatch(deps, reached, batch)
-    held = reached
+    await applyBatch(deps, held, batch, last.position)
+    held = { ...held, next: last.position }
     batch = []
   }
   for await (const event of history(claimed.next)) {
@@ -59,10 +58,15 @@ async function applyFrom(
   }
   await flush()
   // Another process need not wait for the end of the lease.
-  await deps.store.transaction((tx) => tx.advanceClaimed(deps.table, held, 0))
+  await deps.store.transaction((tx) => tx.advanceClaimed(deps.table, held, held.next, 0))
 }
 
-async function applyBatch(deps: WorkerDeps, held: ClaimedPartition, batch: readonly HistoricalEvent[]): Promise<void> {
+async function applyBatch(
+  deps: WorkerDeps,
+  held: ClaimedPartition,
+  batch: readonly HistoricalEvent[],
+  next: bigint,
+): Promise<void> {
   const { store, projection, table } = deps
   const events = await decodeAll(projection, batch)
   await deps.pace(events.length)
@@ -71,7 +75,7 @@ async function applyBatch(deps: WorkerDeps, held: ClaimedPartition, batch: reado
   if (step.quarantined.length > 0) await deps.onGaps(step.quarantined)
   await store.transaction(async (tx) => {
     await tx.lock(table.projection, 'SHARED')
-    if (!(await tx.advanceClaimed(table, held, leaseMs)))
+    if (!(await tx.advanceClaimed(table, held, next, leaseMs)))
       throw new StateError('Another worker has taken over the history.')
     if (!(await writeStep(tx, table, step))) throw new StateError('Another worker has changed a row.')
   })

@@ -1,6 +1,7 @@
 import type { Schemas, WireRecord } from '@waybill/core'
 import type { BuildPosition } from '@waybill/core/internal'
 import type { Projection } from '../definition/projection.ts'
+import { topicsOf } from '../definition/topics-of.ts'
 
 /** A partition of a source, and the offsets that it has now. */
 export interface SourcePartition {
@@ -51,11 +52,6 @@ export interface EventHistory {
    * asks before it writes anything. @defaultValue a missing event fails the rebuild once its key has been read
    */
   readonly incomplete?: (() => Promise<string | undefined>) | undefined
-}
-
-/** Returns the topics that a projection reads. */
-export function topicsOf({ events }: Pick<Projection<Schemas, unknown>, 'events'>): ReadonlySet<string> {
-  return new Set(Object.values(events.definitions).map(({ topic }) => topic))
 }
 
 /** Returns positions, none of them behind the end of its log: a topic that was created again is shorter than before. */

@@ -22,11 +22,12 @@ import { liveOf, nextNumber, projectionFor, tableOf } from '../projector/live-bu
 import { addPartitions } from './add-partitions.ts'
 import type { BuildStep } from './apply-build.ts'
 import { runWorker, type WorkerDeps } from './build-worker.ts'
+import { dropRetired } from './drop-retired.ts'
 import { applyHistory, historyPosition } from './history-phase.ts'
 import { createPace } from './pace.ts'
 import type { ResolvedRebuildOptions } from './rebuild-options.ts'
 import { left, type RebuildSource } from './rebuild-source.ts'
-import { switchBuild } from './switch-build.ts'
+import { type SwitchOutcome, switchBuild } from './switch-build.ts'
 import { verificationStep } from './verification-step.ts'
 import type { Verification } from './verify-build.ts'
 
@@ -46,8 +47,6 @@ export interface RebuildStatus {
 }
 
 const active: readonly BuildState[] = ['CATCHING_UP', 'VERIFYING', 'READY']
-const droppable: ReadonlySet<BuildState> = new Set(['RETIRED', 'FAILED', 'CANCELLED'])
-const droppedReason = 'dropped'
 /** Larger than a live batch: nothing waits for a rebuild. */
 const recordsPerBatch = 2_000
 const pollMs = 250
@@ -60,12 +59,14 @@ const mostGaps = 1_000
 export class TableRebuild {
   readonly #projection: Projection<Schemas, unknown>
   /** All revisions that may be live. */
-  readonly #known: readonly Projection<Schemas, unknown>[]
+  readonly #known: readonly [Projection<Schemas, unknown>, ...Projection<Schemas, unknown>[]]
   readonly #options: ResolvedRebuildOptions
   readonly #source: RebuildSource
   readonly #owner: string
   readonly #pace: (events: number) => Promise<void>
   #applied = 0
+  /** Calls of `run` whose workers follow the topics. */
+  #running = 0
   #gaps = 0
   #verification: Verification | undefined
 
@@ -91,19 +92,23 @@ export class TableRebuild {
     const table = this.#table(build.number)
     const stopping = new AbortController()
     const stopped = signal === undefined ? stopping.signal : AbortSignal.any([stopping.signal, signal])
-    const work = this.#work(table, stopped)
-    // Observed below; a failure between two polls is no unhandled rejection.
-    work.catch(() => {})
+    // Without workers, a step that waits for positions would wait forever.
+    const failing = new AbortController()
+    const stepping = AbortSignal.any([stopped, failing.signal])
     let isWorking = true
-    const ended = work.finally(() => {
+    const ended = this.#work(table, stopped, this.#owner).finally(() => {
       isWorking = false
+      this.#running--
     })
-    ended.catch(() => {})
+    this.#running++
+    // Observed below; a failure between two polls is no unhandled rejection.
+    ended.catch(() => failing.abort())
     let before: BuildState | undefined
     try {
       for (;;) {
         if (!isWorking) await ended
-        const status = await this.#retried(stopped, () => this.#step(table, stopped))
+        const status = await this.#retried(stepping, () => this.#step(table, stepping))
+        if (status === undefined && !stopped.aborted) continue
         if (status === undefined) return await this.#status(table.number)
         yield status
         if (status.state === 'FAILED') {
@@ -125,11 +130,44 @@ export class TableRebuild {
     }
   }
 
-  /** Makes the build the live one. Returns its number. @throws StateError unless it is READY and close behind */
+  /**
+   * Makes the build the live one. One that is far behind is read on first: since it was READY, days may have passed. Returns
+   * its number.
+   *
+   * @throws StateError unless it is READY and catches up
+   */
   async switchNow(): Promise<number> {
-    const { store, runtime, maxQuarantined } = this.#options
     const build = await this.#activeBuild()
     const table = this.#table(build.number)
+    const stopping = new AbortController()
+    let following: Promise<void> | undefined
+    let hasFailed = false
+    let least: bigint | undefined
+    try {
+      for (let tries = 1; ; tries++) {
+        if (hasFailed) await following
+        const outcome = await this.#switch(table)
+        if (outcome === 'SWITCHED') return build.number
+        if (outcome === 'GAPS') await this.#move(table, 'READY', 'VERIFYING')
+        if (outcome === 'GAPS' || tries === mostSwitches) throw this.#tooFarBehind(build.number)
+        if (this.#running === 0 && following === undefined) {
+          following = this.#work(table, stopping.signal, `${this.#owner}-switch`)
+          following.catch(() => {
+            hasFailed = true
+          })
+        }
+        const { remaining } = await this.#status(build.number)
+        if (least === undefined || remaining < least) [least, tries] = [remaining, 1]
+        await this.#options.runtime.timers.sleep(pollMs)
+      }
+    } finally {
+      stopping.abort()
+      await following?.catch(() => {})
+    }
+  }
+
+  #switch(table: BuildTable): Promise<SwitchOutcome> {
+    const { store, runtime, maxQuarantined } = this.#options
     const deps = {
       store,
       source: this.#source,
@@ -138,17 +176,14 @@ export class TableRebuild {
       mostBehind: maxQuarantined,
       runtime,
     }
-    for (let tries = 1; ; tries++) {
-      const outcome = await switchBuild(deps, table)
-      if (outcome === 'SWITCHED') return build.number
-      if (outcome === 'GAPS') await this.#move(table, 'READY', 'VERIFYING')
-      if (outcome === 'GAPS' || tries === mostSwitches)
-        throw new StateError(`Projection ${this.#projection.name}: build ${build.number} is too far behind to switch`, {
-          impact: 'Nothing was changed: the live table is live.',
-          hint: 'Keep the rebuild running in this or another process until it has caught up, then switch again.',
-        })
-      await runtime.timers.sleep(pollMs)
-    }
+    return switchBuild(deps, table)
+  }
+
+  #tooFarBehind(number: number): StateError {
+    return new StateError(`Projection ${this.#projection.name}: build ${number} is too far behind to switch`, {
+      impact: 'Nothing was changed: the live table is live.',
+      hint: 'Run the rebuild until it is READY again, then switch again.',
+    })
   }
 
   /** Lets the newest retired table of this revision catch up. Returns its number. @throws StateError if there is none */
@@ -186,28 +221,8 @@ export class TableRebuild {
   }
 
   /** Drops the tables that no state leads back to, and retired ones. Returns their numbers. */
-  async dropRetired(): Promise<readonly number[]> {
-    const { store } = this.#options
-    const dropped: number[] = []
-    for (const build of await store.builds(this.#projection.name)) {
-      if (!droppable.has(build.state) || build.reason === droppedReason) continue
-      // First, so that no roll-back picks a table that is being dropped.
-      const isOurs = await store.transaction(async (tx) => {
-        const builds = await tx.lock(build.projection, 'EXCLUSIVE')
-        const found = builds.some(({ number, state }) => number === build.number && state === build.state)
-        if (found && build.state === 'RETIRED') await tx.setState(build, 'CANCELLED')
-        return found
-      })
-      if (!isOurs) continue
-      await store.dropTable(build)
-      dropped.push(build.number)
-      // Last: a crash before it leaves a build that is dropped again.
-      await store.transaction(async (tx) => {
-        await tx.lock(build.projection, 'EXCLUSIVE')
-        await tx.setState(build, 'CANCELLED', droppedReason)
-      })
-    }
-    return dropped
+  dropRetired(): Promise<readonly number[]> {
+    return dropRetired(this.#options.store, this.#known)
   }
 
   /**
@@ -287,14 +302,14 @@ export class TableRebuild {
   }
 
   /** Applies the history, then the topics, retrying what may pass. @throws RebuildFailedError */
-  async #work(table: BuildTable, signal: AbortSignal): Promise<void> {
+  async #work(table: BuildTable, signal: AbortSignal, owner: string): Promise<void> {
     try {
       await this.#retried(signal, () => this.#prepare(table, signal))
       // One that fails stops the others, and all have stopped when this returns.
       const failing = new AbortController()
       const any = AbortSignal.any([signal, failing.signal])
       const workers = Array.from({ length: this.#options.workers }, (_, index) =>
-        this.#retried(any, () => runWorker(this.#workerDeps(table, `${this.#owner}-${index}`), any)).catch(
+        this.#retried(any, () => runWorker(this.#workerDeps(table, `${owner}-${index}`), any)).catch(
           (error: unknown) => {
             failing.abort()
             throw error
@@ -335,7 +350,9 @@ export class TableRebuild {
   }
 
   #workerDeps(table: BuildTable, owner: string): WorkerDeps {
-    const { store, runtime, eventsPerSecond } = this.#options
+    const { store, runtime, eventsPerSecond, workers } = this.#options
+    // All of them wait for the same limit: a batch waits for a second at most, and no lease expires meanwhile.
+    const mostAtOnce = eventsPerSecond === false ? recordsPerBatch : Math.ceil(eventsPerSecond / workers)
     return {
       store,
       projection: this.#projection,
@@ -344,7 +361,7 @@ export class TableRebuild {
       runtime,
       owner,
       hasHistory: this.#options.history !== undefined,
-      recordsPerBatch: eventsPerSecond === false ? recordsPerBatch : Math.min(recordsPerBatch, eventsPerSecond),
+      recordsPerBatch: Math.min(recordsPerBatch, mostAtOnce),
       pace: this.#pace,
       onGaps: (gaps) => this.#countGaps(gaps),
       onApplied: (events) => {
@@ -463,7 +480,7 @@ export class TableRebuild {
 }
 
 /** Returns whether a retry would meet the same error. */
-function isFinal(error: unknown): boolean {
+export function isFinal(error: unknown): boolean {
   return (
     error instanceof RebuildFailedError ||
     error instanceof RevisionMismatchError ||

@@ -23,14 +23,10 @@ for (const [state, left] of [
     const behind = await keysBehind(store, undefined, table)
     expect(behind.map(({ entry }) => entry.key)).toEqual(['a'])
     const records = (await history('a', [1])).toReversed()
-    await closeGaps(
-      store,
-      balances as never,
-      table,
-      behind,
-      (async function* () {
-        yield* records
-      })(),
-    )
+    const unread = async function* () {
+      yield* records
+    }
+    const deps = { store, projection: balances as never, table, unread }
+    await closeGaps(deps, behind, new AbortController().signal)
     expect(await store.countQuarantined(table)).toBe(left)
   })

@@ -44,9 +44,21 @@ export class BookStatements {
     )
   }
 
+  /**
+   * Takes the lock of a projection on PostgreSQL until the end of the transaction. Row locks would not do: there a request
+   * for an exclusive one waits as long as shared ones follow each other, which they do under load. Advisory locks are granted
+   * in the order of the requests.
+   */
+  lockProjection(projection: string, mode: 'SHARED' | 'EXCLUSIVE'): RowStatement {
+    const lock = mode === 'SHARED' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock'
+    return this.#make(
+      (b) => `SELECT ${lock}('${this.#tables.control}'::regclass::oid::integer, hashtext(${b.bind(projection)}))`,
+    )
+  }
+
   builds(projection: string, lock: 'NONE' | 'SHARED' | 'EXCLUSIVE'): RowStatement {
     // LOCK IN SHARE MODE, because MariaDB does not know FOR SHARE.
-    const share = { postgres: ' FOR SHARE', mysql: ' LOCK IN SHARE MODE', sqlite: '' }[this.#dialect]
+    const share = { postgres: '', mysql: ' LOCK IN SHARE MODE', sqlite: '' }[this.#dialect]
     const locking = { NONE: '', SHARED: share, EXCLUSIVE: this.#forUpdate }[lock]
     return this.#make(
       (b) =>
@@ -107,13 +119,17 @@ export class BookStatements {
     })
   }
 
-  advanceClaimed(build: BuildId, { topic, partition, next, epoch }: ClaimedPartition, leaseMs: number): RowStatement {
+  advanceClaimed(
+    build: BuildId,
+    { topic, partition, next: from, epoch }: ClaimedPartition,
+    next: bigint,
+    leaseMs: number,
+  ): RowStatement {
     return this.#make((b) => {
-      const [one, other] = [b.bind(next), b.bind(next)]
-      const moved = `CASE WHEN next_offset < ${one} THEN ${other} ELSE next_offset END`
-      const set = `next_offset = ${moved}, leased_until = ${this.#now} + ${b.bind(leaseMs)}`
+      const set = `next_offset = ${b.bind(next)}, leased_until = ${this.#now} + ${b.bind(leaseMs)}`
       const where = this.#ofPartition(build, topic, partition, b)
-      return `UPDATE ${this.#tables.position} SET ${set} WHERE ${where} AND epoch = ${b.bind(epoch)}`
+      const held = `epoch = ${b.bind(epoch)} AND next_offset = ${b.bind(from)}`
+      return `UPDATE ${this.#tables.position} SET ${set} WHERE ${where} AND ${held}`
     })
   }
 

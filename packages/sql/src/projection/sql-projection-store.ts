@@ -1,4 +1,4 @@
-import { type Runtime, UnavailableError } from '@waybill/core'
+import { type Runtime, StateError, UnavailableError } from '@waybill/core'
 import type {
   BuildPosition,
   BuildTable,
@@ -107,15 +107,19 @@ export class SqlProjectionStore implements ProjectionStore {
   }
 
   async ensureShown(table: BuildTable): Promise<void> {
-    if (this.#database.dialect !== 'mysql') return
+    if (this.#database.dialect === 'mysql' && !(await this.#isShown(table))) await this.#show(table)
+  }
+
+  /** Returns whether the view of MySQL shows a table. */
+  async #isShown({ projection, number }: BuildId): Promise<boolean> {
     const { view, rows } = this.#tables
     const body = await this.#database.connection((connection) =>
       connection.query(
         'SELECT VIEW_DEFINITION AS body FROM information_schema.VIEWS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?',
-        [view(table.projection).replaceAll('`', '')],
+        [view(projection).replaceAll('`', '')],
       ),
     )
-    if (!String(body.rows[0]?.['body']).includes(rows(table.projection, table.number))) await this.#show(table)
+    return String(body.rows[0]?.['body']).includes(rows(projection, number))
   }
 
   /**
@@ -160,6 +164,12 @@ export class SqlProjectionStore implements ProjectionStore {
   }
 
   async dropTable({ projection, number }: BuildId): Promise<void> {
+    // The other databases refuse it themselves, or change the view with the build.
+    if (this.#database.dialect === 'mysql' && (await this.#isShown({ projection, number })))
+      throw new StateError(`The view ${projection} still shows the table of build ${number}`, {
+        impact: 'The table was not dropped.',
+        hint: 'A process that feeds the projection corrects the view when it starts. Try again then.',
+      })
     await this.#database.connection(async (connection) => {
       for (const statement of this.#book.dropBuild({ projection, number })) await sendTo(connection, statement)
     })

@@ -32,6 +32,14 @@ export interface TransactionParts {
 /** A column of the view would change its name or type, or go away. */
 const invalidViewChange = '42P16'
 
+/** Returns the statements that grant again what others than its owner may do with a view: it is lost with the view. */
+const privilegesOf = `
+  SELECT format('GRANT %s ON %s TO %s%s', a.privilege_type, c.oid::regclass,
+           CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
+           CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) AS granted
+  FROM pg_class c, aclexplode(c.relacl) a
+  WHERE c.oid = $1::regclass AND a.grantee <> c.relowner`
+
 /** Sends a statement. @throws a MigrationMissingError if a table is missing */
 export function sendTo(connection: SqlConnection, { text, values }: RowStatement): Promise<SqlResult> {
   return needsMigration('projection', connection.query(text, values))
@@ -50,8 +58,10 @@ export class SqlProjectionTransaction implements ProjectionTransaction {
   }
 
   async lock(projection: string, mode: 'SHARED' | 'EXCLUSIVE'): Promise<readonly ProjectionBuild[]> {
+    const isPostgres = this.#parts.dialect === 'postgres'
+    if (isPostgres && mode === 'EXCLUSIVE') await this.#send({ text: `SET LOCAL lock_timeout = '3s'`, values: [] })
+    if (isPostgres) await this.#send(this.#book.lockProjection(projection, mode))
     if (mode === 'EXCLUSIVE') {
-      if (this.#parts.dialect === 'postgres') await this.#send({ text: `SET LOCAL lock_timeout = '3s'`, values: [] })
       await this.#send(this.#book.addControl(projection))
       await this.#send(this.#book.lockControl(projection))
     }
@@ -121,8 +131,8 @@ export class SqlProjectionTransaction implements ProjectionTransaction {
     }
   }
 
-  async advanceClaimed(build: BuildId, claimed: ClaimedPartition, leaseMs: number): Promise<boolean> {
-    return (await this.#send(this.#book.advanceClaimed(build, claimed, leaseMs))).changed > 0
+  async advanceClaimed(build: BuildId, claimed: ClaimedPartition, next: bigint, leaseMs: number): Promise<boolean> {
+    return (await this.#send(this.#book.advanceClaimed(build, claimed, next, leaseMs))).changed > 0
   }
 
   async quarantine(table: BuildTable, entry: Omit<QuarantinedKey, 'since' | 'last'>): Promise<boolean> {
@@ -170,8 +180,10 @@ export class SqlProjectionTransaction implements ProjectionTransaction {
     } catch (error) {
       await this.#connection.query('ROLLBACK TO SAVEPOINT waybill_view', [])
       if (postgresStateOf(error) !== invalidViewChange) throw error
+      const { rows } = await this.#connection.query(privilegesOf, [view])
       await this.#connection.query(`DROP VIEW ${view}`, [])
       await this.#connection.query(`CREATE VIEW ${view} AS ${body}`, [])
+      for (const { granted } of rows) await this.#connection.query(String(granted), [])
     }
   }
 

@@ -21,7 +21,7 @@ async function addSecond(scene: ProjectionScene, columns?: BuildTable['columns']
 }
 
 /** Tests of builds. */
-export function buildPart({ describe, test }: ProjectionSuite): void {
+export function buildPart({ describe, test, testWith }: ProjectionSuite): void {
   describe('a build', () => {
     test('has a state that commits with the rest', async (scene) => {
       await scene.open()
@@ -107,6 +107,36 @@ export function buildPart({ describe, test }: ProjectionSuite): void {
         builds.map(({ state }) => state),
         ['RETIRED'],
       )
+    })
+  })
+
+  describe('the lock of a projection', () => {
+    testWith('ROW_LOCKS', 'is granted alone although transactions that share it follow each other', async (scene) => {
+      await scene.open()
+      const { runtime } = scene.subject
+      const sharing = new AbortController()
+      let shared = 0
+      const share = async (store: typeof scene.store, afterMs: number): Promise<void> => {
+        await runtime.timers.sleep(afterMs)
+        while (!sharing.signal.aborted)
+          await store.transaction(async (tx) => {
+            await tx.lock('account', 'SHARED')
+            shared++
+            await runtime.timers.sleep(100)
+          })
+      }
+      // Together they always have it.
+      const all = [0, 1, 2, 3, 4, 5, 6, 7].map((one) => share(one % 2 === 0 ? scene.store : scene.other, one * 12))
+      await runtime.timers.sleep(150)
+      const before = shared
+      try {
+        await scene.other.transaction((tx) => tx.lock('account', 'EXCLUSIVE'))
+        // Each of them may have been in front once more, and a busy machine delays the request.
+        assert.ok(shared - before <= 4 * all.length, `${shared - before} transactions were in front`)
+      } finally {
+        sharing.abort()
+        await Promise.all(all)
+      }
     })
   })
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { ClaimedPartition } from '@waybill/core/internal'
 import { until } from '../suite/until.ts'
 import type { ProjectionSuite } from './projection-scene.ts'
 
@@ -77,7 +78,7 @@ export function positionPart({ describe, test }: ProjectionSuite): void {
       assert.ok(after !== null)
       assert.equal(after.epoch, before.epoch + 1)
       const advance = (claimed: typeof after) =>
-        scene.store.transaction((tx) => tx.advanceClaimed(table, { ...claimed, next: 5n }, 60_000))
+        scene.store.transaction((tx) => tx.advanceClaimed(table, claimed, 5n, 60_000))
       assert.equal(await advance(before), false)
       assert.equal(await advance(after), true)
       assert.deepEqual(await scene.store.positions(table), [{ ...first, next: 5n }])
@@ -92,18 +93,23 @@ export function positionPart({ describe, test }: ProjectionSuite): void {
       ]
       assert.ok(before !== null && after !== null)
       assert.deepEqual([before.epoch, after.epoch], [1, 2])
-      assert.equal(await scene.store.transaction((tx) => tx.advanceClaimed(table, before, 60_000)), false)
+      assert.equal(await scene.store.transaction((tx) => tx.advanceClaimed(table, before, 0n, 60_000)), false)
     })
 
-    test('never moves its position back: it may have moved on since', async (scene) => {
+    test('moves its position only from where it was claimed: it may have moved on since', async (scene) => {
       const table = await scene.open()
       await scene.store.transaction((tx) => tx.lockPositions(table, [first]))
       const claimed = await scene.store.claim(table, 'one', 60_000)
       assert.ok(claimed !== null)
       await scene.store.transaction((tx) => tx.advance(table, [{ ...first, next: 5n }]))
-      const renewed = await scene.store.transaction((tx) => tx.advanceClaimed(table, { ...claimed, next: 3n }, 0))
-      assert.equal(renewed, true)
+      const advance = (from: ClaimedPartition, next: bigint): Promise<boolean> =>
+        scene.store.transaction((tx) => tx.advanceClaimed(table, from, next, 0))
+      for (const next of [0n, 3n, 7n]) assert.equal(await advance(claimed, next), false)
       assert.deepEqual(await scene.store.positions(table), [{ ...first, next: 5n }])
+      const moved: ClaimedPartition = { ...claimed, next: 5n }
+      assert.equal(await advance(moved, 7n), true)
+      assert.equal(await advance(moved, 9n), false)
+      assert.deepEqual(await scene.store.positions(table), [{ ...first, next: 7n }])
     })
 
     test('is renewed by each advance', async (scene) => {
@@ -111,7 +117,7 @@ export function positionPart({ describe, test }: ProjectionSuite): void {
       await scene.store.transaction((tx) => tx.lockPositions(table, [first]))
       const claimed = await scene.store.claim(table, 'one', 60_000)
       assert.ok(claimed !== null)
-      await scene.store.transaction((tx) => tx.advanceClaimed(table, { ...claimed, next: 1n }, 60_000))
+      await scene.store.transaction((tx) => tx.advanceClaimed(table, claimed, 1n, 60_000))
       assert.equal(await scene.other.claim(table, 'other', 60_000), null)
     })
   })
