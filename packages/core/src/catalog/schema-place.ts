@@ -173,14 +173,41 @@ function memberSchemas(node: Json, name: string): readonly unknown[] {
   const found: unknown[] = []
   if (isObject(properties) && Object.hasOwn(properties, name)) found.push(properties[name])
   if (isObject(patternProperties))
-    for (const [pattern, schema] of Object.entries(patternProperties))
-      if (new RegExp(pattern, 'u').test(name)) found.push(schema)
+    for (const [pattern, schema] of Object.entries(patternProperties)) {
+      const matcher = matcherOf(pattern)
+      if (matcher === null) found.push(everything)
+      else if (matcher.test(name)) found.push(schema)
+    }
   if (found.length === 0 && isObject(rest)) found.push(rest)
   const isNamed = Array.isArray(required) && required.includes(name)
   const isDependent =
     isObject(dependentRequired) &&
     (Object.hasOwn(dependentRequired, name) || Object.values(dependentRequired).flat().includes(name))
   return found.length === 0 && (isNamed || isDependent) ? [{}] : found
+}
+
+const matchers = new Map<string, RegExp | null>()
+const mostMatchers = 10_000
+
+/**
+ * Returns the matcher of a pattern. Libraries whose patterns are regular expressions of JavaScript also export ones that the
+ * flag `u` refuses. Null for one that only another language reads: it declares every member.
+ */
+function matcherOf(pattern: string): RegExp | null {
+  const known = matchers.get(pattern)
+  if (known !== undefined) return known
+  if (matchers.size >= mostMatchers) matchers.clear()
+  const made = compiled(pattern, 'u') ?? compiled(pattern, '')
+  matchers.set(pattern, made)
+  return made
+}
+
+function compiled(pattern: string, flags: string): RegExp | null {
+  try {
+    return new RegExp(pattern, flags)
+  } catch {
+    return null // The schema itself judges names that match.
+  }
 }
 
 function tupleOf({ prefixItems, items }: Json): readonly unknown[] | undefined {
