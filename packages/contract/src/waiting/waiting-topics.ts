@@ -13,14 +13,15 @@ export interface WaitingTopicsOptions {
   /** Further topics, such as ones with names of your own. @defaultValue none */
   readonly topics?: readonly string[] | undefined
   /**
-   * Groups of the bindings. Records that all of them have handled are left out.
+   * Groups of the bindings. Records that all of them have handled are left out, and so are topics with another group in their
+   * names.
    *
    * @defaultValue none: all records that the topics still have are read, handled or not
    */
   readonly groupIds?: readonly string[] | undefined
 }
 
-const derivedName = /\.(?:retry-\d+|waiting|DLT)$/
+const derivedName = /^(.+)\.(?:retry-\d+|waiting|DLT)$/s
 const recordsPerRead = 500
 
 /** Reads what waits in retry, waiting and dead letter topics, outside of any group. Nothing is committed. */
@@ -37,13 +38,22 @@ export function waitingTopics(kafka: KafkaClient, options: WaitingTopicsOptions)
 }
 
 async function findTopics({ admin }: KafkaClient, options: WaitingTopicsOptions): Promise<readonly string[]> {
-  const { sources = [], topics = [] } = options
+  const { sources = [], topics = [], groupIds = [] } = options
   const all = await admin.listTopics()
-  const derived = all.filter(
-    (name) => derivedName.test(name) && sources.some((source) => name.startsWith(`${source}.`)),
-  )
   const existing = new Set(all)
+  const derived = all.filter((name) => sources.some((source) => isDerived(name, source, groupIds, existing)))
   return [...new Set([...derived, ...topics.filter((name) => existing.has(name))])].toSorted()
+}
+
+/** `orders.billing.DLT` belongs to the group billing of `orders`, unless there is a topic `orders.billing`. */
+function isDerived(name: string, source: string, groupIds: readonly string[], existing: ReadonlySet<string>): boolean {
+  const home = derivedName.exec(name)?.[1]
+  if (home === source) return true
+  if (home?.startsWith(`${source}.`) !== true) return false
+  if (groupIds.length > 0) return groupIds.includes(home.slice(source.length + 1))
+  const isNearer = (topic: string): boolean =>
+    topic.startsWith(`${source}.`) && !derivedName.test(topic) && `${home}.`.startsWith(`${topic}.`)
+  return ![...existing].some(isNearer)
 }
 
 async function readTopic(

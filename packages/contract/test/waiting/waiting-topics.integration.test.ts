@@ -122,6 +122,29 @@ describe('records that wait in topics of a simulated cluster', () => {
   })
 })
 
+test('records of a topic whose name begins alike are not read', async () => {
+  const sim = createSimCluster({ brokers: 1 })
+  const names = [
+    'orders',
+    'orders.v2',
+    'orders.DLT',
+    'orders.billing.DLT',
+    'orders.v2.DLT',
+    'orders.v2.billing.retry-1',
+  ]
+  for (const name of names) sim.createTopic(name, { partitions: 1 })
+  await using client = createKafkaClient({ brokers: sim.brokers, transport: sim.transport('waiting'), runtime })
+  const read = async (options: WaitingTopicsOptions): Promise<string[]> => {
+    const report = await checkWaiting({ events: released('orders'), sources: [waitingTopics(client, options)] })
+    return report.readings.map(({ name }) => name.replace('topic ', ''))
+  }
+  const own = ['orders.DLT', 'orders.billing.DLT']
+  expect(await read({ sources: ['orders'] })).toEqual(own)
+  expect(await read({ sources: ['orders'], groupIds: ['billing'] })).toEqual(own)
+  expect(await read({ sources: ['orders'], groupIds: ['shipping'] })).toEqual(['orders.DLT'])
+  expect(await read({ sources: ['orders.v2'] })).toEqual(['orders.v2.DLT', 'orders.v2.billing.retry-1'])
+})
+
 describeWith('kafka')('records that wait in topics of Apache Kafka', ({ kafka }) => {
   waitingTopicsSuite(async () => {
     const client = createKafkaClient({ brokers: kafka.bootstrap, runtime })
