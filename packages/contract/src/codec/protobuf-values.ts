@@ -13,18 +13,20 @@ import { enumOf, messageOf, type ProtobufField, type ProtobufType } from './prot
 const specialNumbers: ReadonlySet<unknown> = new Set(['NaN', 'Infinity', '-Infinity'])
 
 /** The ranges of integers. */
-const ranges: Readonly<Record<string, readonly [bigint, bigint]>> = {
-  int32: [-(2n ** 31n), 2n ** 31n - 1n],
-  sint32: [-(2n ** 31n), 2n ** 31n - 1n],
-  sfixed32: [-(2n ** 31n), 2n ** 31n - 1n],
-  uint32: [0n, 2n ** 32n - 1n],
-  fixed32: [0n, 2n ** 32n - 1n],
-  int64: [-(2n ** 63n), 2n ** 63n - 1n],
-  sint64: [-(2n ** 63n), 2n ** 63n - 1n],
-  sfixed64: [-(2n ** 63n), 2n ** 63n - 1n],
-  uint64: [0n, 2n ** 64n - 1n],
-  fixed64: [0n, 2n ** 64n - 1n],
-}
+const ranges: ReadonlyMap<string, readonly [bigint, bigint]> = new Map(
+  Object.entries<readonly [bigint, bigint]>({
+    int32: [-(2n ** 31n), 2n ** 31n - 1n],
+    sint32: [-(2n ** 31n), 2n ** 31n - 1n],
+    sfixed32: [-(2n ** 31n), 2n ** 31n - 1n],
+    uint32: [0n, 2n ** 32n - 1n],
+    fixed32: [0n, 2n ** 32n - 1n],
+    int64: [-(2n ** 63n), 2n ** 63n - 1n],
+    sint64: [-(2n ** 63n), 2n ** 63n - 1n],
+    sfixed64: [-(2n ** 63n), 2n ** 63n - 1n],
+    uint64: [0n, 2n ** 64n - 1n],
+    fixed64: [0n, 2n ** 64n - 1n],
+  }),
+)
 
 /** Returns why a payload cannot be written as a message. */
 export function messageViolations(type: ProtobufType, payload: unknown): readonly SchemaViolation[] {
@@ -86,7 +88,7 @@ function isScalar(type: string, value: unknown): boolean {
 }
 
 function isInteger(type: string, value: unknown): boolean {
-  const [lowest, highest] = ranges[type] ?? [1n, 0n]
+  const [lowest, highest] = ranges.get(type) ?? [1n, 0n]
   const isText = typeof value === 'string' && /^(?:0|-?[1-9]\d{0,19})$/.test(value)
   if (!isText && !Number.isSafeInteger(value)) return false
   const integer = BigInt(value as string | number)

@@ -19,23 +19,26 @@ const fourBytes = 5
 /** Messages inside of messages. */
 const deepest = 100
 
-const wireTypes: Readonly<Record<string, number>> = {
-  double: eightBytes,
-  fixed64: eightBytes,
-  sfixed64: eightBytes,
-  float: fourBytes,
-  fixed32: fourBytes,
-  sfixed32: fourBytes,
-  string: counted,
-  bytes: counted,
-  int32: varint,
-  uint32: varint,
-  sint32: varint,
-  int64: varint,
-  uint64: varint,
-  sint64: varint,
-  bool: varint,
-}
+/** Those of scalars. The type of an enumeration is its name, whatever that is. */
+const wireTypes: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    double: eightBytes,
+    fixed64: eightBytes,
+    sfixed64: eightBytes,
+    float: fourBytes,
+    fixed32: fourBytes,
+    sfixed32: fourBytes,
+    string: counted,
+    bytes: counted,
+    int32: varint,
+    uint32: varint,
+    sint32: varint,
+    int64: varint,
+    uint64: varint,
+    sint64: varint,
+    bool: varint,
+  }),
+)
 
 /** @throws ParseError with the path of the first member that cannot be read */
 export function scanProtobuf(type: ProtobufType, bytes: Buffer): void {
@@ -98,7 +101,7 @@ function scanCounted(field: ProtobufField, cursor: Cursor, end: number, path: st
 
 function requireWireType(field: ProtobufField, wireType: number): void {
   const isCounted = field.map || (messageOf(field) !== null && !field.delimited)
-  const own = isCounted ? counted : field.delimited ? groupStart : (wireTypes[field.type] ?? varint)
+  const own = isCounted ? counted : field.delimited ? groupStart : (wireTypes.get(field.type) ?? varint)
   const isPacked = field.repeated && wireType === counted && own !== counted && own !== groupStart
   if (wireType !== own && !isPacked) throw new ParseError(`has wire type ${wireType}, not ${own} as ${field.type} has`)
 }

@@ -42,6 +42,12 @@ test.each<[string, string, unknown, unknown]>([
     { a: 2 ** 52 + 1, b: -5, c: 7 },
     { a: 2 ** 52 + 1, b: -5, c: 7 },
   ],
+  [
+    'an enumeration called like a member of every object',
+    'enum constructor { NONE = 0; ONE = 1; } constructor a = 1;',
+    { a: 'ONE' },
+    { a: 'ONE' },
+  ],
   ['names in camel case', 'string order_id = 1;', { orderId: 'a' }, { orderId: 'a' }],
 ])('reads %s', async (_title, members, written, read) => {
   const codec = codecOf(`message Event { ${members} }`)
