@@ -1,4 +1,5 @@
 import { StateError } from '@waybill/core'
+import { lengthSet } from '../contain/find-text-value.ts'
 import { findTexts } from '../pattern/find-text.ts'
 import { textsMatching } from '../pattern/pattern-texts.ts'
 import { TextSets } from '../pattern/text-set.ts'
@@ -18,6 +19,10 @@ export interface DrawOptions {
 }
 
 const mostDepth = 7
+/** Texts of at least this length are searched one by one. */
+const longestOfSeveral = 30
+/** Longer texts tell no more. */
+const longestDrawn = 300
 /** Steps of a search for texts of a pattern. */
 const mostPatternWork = 400_000
 
@@ -121,7 +126,8 @@ export class ValueDrawer {
     const names = new Set(required)
     for (const name of declared) if (depth < mostDepth && this.#chance() < usual) names.add(name)
     for (const { patternProperties = [], propertyNames, additionalProperties } of hints) {
-      for (const [pattern] of patternProperties) if (this.#chance() < 0.4) names.add(this.pick(this.#matching(pattern)))
+      for (const [pattern] of patternProperties)
+        if (this.#chance() < 0.4) names.add(this.pick(this.#matching([pattern], 0, Number.POSITIVE_INFINITY)))
       if (propertyNames !== undefined && (this.#isStray || declared.size === 0) && this.#chance() < 0.5)
         names.add(this.#text(this.#unfold([propertyNames])))
       if (additionalProperties !== undefined && !additionalProperties.isNever && this.#chance() < 0.5)
@@ -168,8 +174,10 @@ export class ValueDrawer {
       ...(pattern === undefined ? [] : [pattern]),
       ...(format === undefined ? [] : [formatTexts.get(format)?.surely ?? '']),
     ])
-    if (patterns.length > 0 && (!this.#isStray || this.#chance() < 0.95)) return this.pick(this.#matching(...patterns))
     const least = Math.max(0, ...hints.map(({ minLength }) => minLength ?? 0))
+    const longest = Math.min(...hints.map(({ maxLength }) => maxLength ?? Number.POSITIVE_INFINITY))
+    if (patterns.length > 0 && (!this.#isStray || this.#chance() < 0.95))
+      return this.pick(this.#matching(patterns, least, longest))
     const most = Math.min(...hints.map(({ maxLength }) => maxLength ?? Math.max(least, 6)))
     const length = Math.min(300, this.pick([least, most, least + 1, Math.floor(this.#chance() * 5) + least]))
     const signs = this.#isStray ? ['a', 'b', 'x', 'A', '1', ' ', '😀'] : ['a', 'b', 'x', 'A', '1']
@@ -177,17 +185,23 @@ export class ValueDrawer {
     return this.pick(signs).repeat(Math.max(0, length))
   }
 
-  #matching(...patterns: readonly string[]): readonly string[] {
-    const key = patterns.join('\n')
+  /** Returns texts of all patterns and of a length: short ones, and one of the greatest length. */
+  #matching(patterns: readonly string[], least: number, longest: number): readonly string[] {
+    const key = JSON.stringify([patterns, least, longest])
     const known = this.#texts.get(key)
     if (known !== undefined) return known
-    const found = this.#sets.within(mostPatternWork, () => {
-      const sets = patterns.flatMap((pattern) => textsMatching(this.#sets, pattern) ?? [])
-      return sets.length === 0 ? [] : findTexts(this.#sets, this.#sets.and(sets), 6)
-    })
-    const texts = found === undefined || found.length === 0 ? ['a', 'foo', ''] : found
-    this.#texts.set(key, texts)
-    return texts
+    const sets = this.#sets
+    const find = (from: number, to: number, count: number): readonly string[] =>
+      sets.within(mostPatternWork, () => {
+        const parts = patterns.flatMap((pattern) => textsMatching(sets, pattern) ?? [])
+        return parts.length === 0 ? [] : findTexts(sets, sets.and([...parts, lengthSet(sets, from, to)]), count)
+      }) ?? []
+    // The search for several texts ends at some length; that for one does not.
+    const short = find(least, longest, least > longestOfSeveral ? 1 : 6)
+    const long = longest <= longestDrawn ? find(longest, longest, 1) : []
+    const texts = [...short, ...long]
+    this.#texts.set(key, texts.length === 0 ? ['a', 'foo', ''] : texts)
+    return this.#texts.get(key) ?? []
   }
 
   #number(hints: readonly SchemaNode[]): number {

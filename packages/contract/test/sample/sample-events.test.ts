@@ -36,6 +36,17 @@ describe('generated events', () => {
     expect(sampleEvents(schema, { count: 20, seed: 2 })).not.toEqual(events)
   })
 
+  test.each<[what: string, text: JsonObject, lengths: number[]]>([
+    ['a pattern and a least length', { pattern: '^[a-z]+$', minLength: 8 }, [8, 13]],
+    ['a pattern and both lengths', { pattern: '^[a-z]+$', minLength: 50, maxLength: 60 }, [50, 60]],
+    ['a pattern and a greatest length', { pattern: '^a', maxLength: 3 }, [1, 3]],
+    ['a format and a greatest length', { format: 'email', maxLength: 9 }, [7, 9]],
+  ])('meet %s', (_, text, lengths) => {
+    const events = sampleEvents({ type: 'string', ...text }, { count: 8 }) as string[]
+    const found = events.map(({ length }) => length)
+    expect([Math.min(...found), Math.max(...found)]).toEqual([lengths[0], lengths.at(-1)])
+  })
+
   test('are none for a schema that contradicts itself', () => {
     expect(sampleEvents({ type: 'string', const: 7 }, { count: 5 })).toEqual([])
   })
