@@ -299,6 +299,9 @@ function requiredPart({ direction, writers }: Place, name: string): Part {
   }
 }
 
+/** Values that a message names. */
+const mostValues = 10
+
 function valueText(place: Place, reader: SchemaNode): string {
   const known = new Set((reader.enum ?? []).map((value) => JSON.stringify(value)))
   const written = withStatic(place.writers).flatMap((node) => node.enum ?? [])
@@ -306,7 +309,9 @@ function valueText(place: Place, reader: SchemaNode): string {
   const listed = shortText(reader.enum)
   if (missing.length === 0) return `${pathText(place)} may have other values than ${listed}`
   const verb = place.direction === 'BACKWARD' ? 'no longer lists' : 'also lists'
-  return `${pathText(place)} ${verb} ${missing.map(shortText).join(', ')}`
+  const named = missing.slice(0, mostValues).map(shortText).join(', ')
+  const others = missing.length > mostValues ? ` and ${missing.length - mostValues} more` : ''
+  return `${pathText(place)} ${verb} ${named}${others}`
 }
 
 function undeclaredText(place: Place, example: JsonValue | undefined): string {

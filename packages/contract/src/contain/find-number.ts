@@ -1,4 +1,3 @@
-import { type JsonValue, jsonEquals } from '../schema/json.ts'
 import type { SchemaNode } from '../schema/schema-node.ts'
 import { isMultipleOf, leastMultiple, timesDecimal } from '../validate/decimal.ts'
 import { type Answer, found, none, unknown } from './answer.ts'
@@ -23,14 +22,14 @@ export function findNumber({ nodes, atoms, isInteger }: Demands): Answer {
   const steps = nodes.flatMap(({ multipleOf }) => multipleOf ?? [])
   if (isInteger) steps.push(1)
   const avoided = atoms.flatMap((atom) => (atom.kind === 'NOT_MULTIPLE' ? atom.step : []))
-  const excluded = atoms.flatMap((atom) => (atom.kind === 'NOT_ONE_OF' ? atom.values : []))
+  const excluded = new Set(atoms.flatMap((atom) => (atom.kind === 'NOT_ONE_OF' ? atom.values : [])))
   const fits = (value: number): boolean =>
     Number.isFinite(value) &&
     isAbove(low, value) &&
     isBelow(high, value) &&
     steps.every((step) => isMultipleOf(value, step)) &&
     !avoided.some((step) => isMultipleOf(value, step)) &&
-    !excluded.some((other: JsonValue) => jsonEquals(other, value))
+    !excluded.has(value)
   if (steps.length > 0) return findMultiple(steps.reduce(leastMultiple), low, high, fits, avoided)
   for (const value of denseCandidates(low, high)) if (fits(value)) return found(value)
   return low !== undefined && low.value === high?.value ? none : unknown

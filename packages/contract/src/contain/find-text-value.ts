@@ -1,6 +1,7 @@
 import { findTexts } from '../pattern/find-text.ts'
 import { textsMatching } from '../pattern/pattern-texts.ts'
 import type { TextSet, TextSets } from '../pattern/text-set.ts'
+import { listId } from '../schema/listed-values.ts'
 import { formatTexts } from '../validate/format-texts.ts'
 import { type Answer, found, none, unknown } from './answer.ts'
 import type { Demands } from './demands.ts'
@@ -67,7 +68,7 @@ export function findTextValue(sets: TextSets, demands: Demands, assertsFormat: b
 function demandKey({ nodes, atoms }: Demands): string {
   return JSON.stringify([
     nodes.map(({ pattern, minLength, maxLength, format }) => [pattern, minLength, maxLength, format]),
-    atoms,
+    atoms.map((atom) => (atom.kind === 'NOT_ONE_OF' ? listId(atom.values) : atom)),
   ])
 }
 

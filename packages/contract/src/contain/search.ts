@@ -1,5 +1,6 @@
 import { TextSets } from '../pattern/text-set.ts'
 import { type JsonType, type JsonValue, jsonEquals, jsonTypeOf, jsonTypes } from '../schema/json.ts'
+import { listHas } from '../schema/listed-values.ts'
 import { createNode, type SchemaNode } from '../schema/schema-node.ts'
 import { createEvaluator, type Evaluate } from '../validate/evaluate.ts'
 import { acceptance } from './accept.ts'
@@ -148,7 +149,7 @@ export class Search {
     if (node.enum !== undefined) {
       const listed = node.enum
       demands.values =
-        demands.values?.filter((value) => listed.some((other) => jsonEquals(other, value))) ??
+        demands.values?.filter((value) => listHas(listed, value)) ??
         listed.filter((value) => jsonTypeOf(value) === demands.type)
       if (demands.values.length === 0) return false
     }

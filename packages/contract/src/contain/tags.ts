@@ -1,5 +1,5 @@
 import type { JsonValue } from '../schema/json.ts'
-import { jsonEquals } from '../schema/json.ts'
+import { listHas } from '../schema/listed-values.ts'
 import type { SchemaNode } from '../schema/schema-node.ts'
 
 /** Returns the values that a schema lists, directly or behind references; undefined for a schema that lists none. */
@@ -30,7 +30,7 @@ export function areDisjoint(one: SchemaNode, other: SchemaNode): boolean {
   const others = tagsOf(other)
   return [...tagsOf(one)].some(([name, values]) => {
     const tags = others.get(name)
-    return tags !== undefined && !values.some((value) => tags.some((tag) => jsonEquals(tag, value)))
+    return tags !== undefined && !values.some((value) => listHas(tags, value))
   })
 }
 

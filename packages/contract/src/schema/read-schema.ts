@@ -1,8 +1,9 @@
 import { ArgumentError } from '@waybill/core'
 import { type Dialect, dialectOf, refHidesSiblings } from './dialect.ts'
 import { isDeeperThan } from './is-deeper-than.ts'
-import { canonicalText, isJsonObject, type JsonObject, type JsonValue, pointerTo } from './json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, pointerTo } from './json.ts'
 import { indexSchema, type LocatedSchema, type SchemaIndex } from './schema-index.ts'
+import { SchemaMarks } from './schema-marks.ts'
 import { createNode, type SchemaNode, type SchemaType } from './schema-node.ts'
 import { settleUnevaluated } from './settle-unevaluated.ts'
 
@@ -58,6 +59,7 @@ const numbers = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', '
 class SchemaReader {
   readonly defects: SchemaDefect[] = []
   readonly #nodes = new Map<object, SchemaNode>()
+  readonly #marks = new SchemaMarks()
   readonly #index: SchemaIndex
   readonly #dialect: Dialect
   #depth = 0
@@ -89,8 +91,8 @@ class SchemaReader {
   #readObject(schema: JsonObject, pointer: string, base: string): SchemaNode {
     const node = createNode(pointer)
     this.#nodes.set(schema, node)
-    const text = canonicalText(schema)
-    if (!/"\$(?:ref|dynamicRef|recursiveRef|id)":/.test(text)) node.text = `${this.#dialect} ${text}`
+    const { text, hasReference } = this.#marks.of(schema)
+    if (!hasReference) node.text = `${this.#dialect} ${text}`
     const place = new SchemaPlace(schema, pointer, (message, at) => this.defects.push({ pointer: at, message }))
     const child = (value: unknown, ...keys: readonly (string | number)[]): SchemaNode => {
       const at = pointerTo(pointer, ...keys)

@@ -1,5 +1,6 @@
-import { matcherOf } from '../pattern/match-pattern.ts'
-import { isJsonObject, type JsonValue, jsonEquals, jsonTypeOf } from '../schema/json.ts'
+import { matchesText } from '../pattern/matches-text.ts'
+import { isJsonObject, type JsonValue, jsonTypeOf } from '../schema/json.ts'
+import { listHas } from '../schema/listed-values.ts'
 import type { SchemaNode } from '../schema/schema-node.ts'
 import { isMultipleOf } from './decimal.ts'
 import { evaluateItems, evaluateProperties } from './evaluate-members.ts'
@@ -37,7 +38,7 @@ function* judge(
   options: EvaluateOptions,
 ): Generator<Verdict> {
   if (node.types !== undefined) yield verdictOf(hasType(node, value))
-  if (node.enum !== undefined) yield verdictOf(node.enum.some((each) => jsonEquals(each, value)))
+  if (node.enum !== undefined) yield verdictOf(listHas(node.enum, value))
   if (typeof value === 'number') yield verdictOf(fitsNumber(node, value))
   if (typeof value === 'string') yield* judgeText(node, value, options)
   if (Array.isArray(value)) yield* evaluateItems(node, value as readonly JsonValue[], inPlace, member)
@@ -77,8 +78,8 @@ function* judgeText(node: SchemaNode, value: string, options: EvaluateOptions): 
 }
 
 function matches(pattern: string, value: string): Verdict {
-  const matcher = matcherOf(pattern)
-  return matcher === undefined ? 'UNKNOWN' : verdictOf(matcher.test(value))
+  const answer = matchesText(pattern, value)
+  return answer === undefined ? 'UNKNOWN' : verdictOf(answer)
 }
 
 function fitsFormat(format: string, value: string): Verdict {

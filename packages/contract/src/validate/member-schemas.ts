@@ -1,9 +1,9 @@
-import { matcherOf } from '../pattern/match-pattern.ts'
+import { matchesText } from '../pattern/matches-text.ts'
 import type { SchemaNode } from '../schema/schema-node.ts'
 
-/** Tells whether a pattern matches the name of a member; undefined where JavaScript cannot read the pattern. */
+/** Tells whether a pattern matches the name of a member; undefined where that is not known. */
 export function isMemberOf(pattern: string, name: string): boolean | undefined {
-  return matcherOf(pattern)?.test(name)
+  return matchesText(pattern, name)
 }
 
 /** Returns the schemas that one node applies to a member; undefined where a pattern cannot be read. */

@@ -4,8 +4,10 @@ import { Blame } from '../../src/compare/blame.ts'
 import { accepts, refuses } from '../../src/contain/literal.ts'
 import { Search } from '../../src/contain/search.ts'
 import { findTexts } from '../../src/pattern/find-text.ts'
+import { matchesText } from '../../src/pattern/matches-text.ts'
 import { textsMatching } from '../../src/pattern/pattern-texts.ts'
 import { TextSets } from '../../src/pattern/text-set.ts'
+import { sampleEvents } from '../../src/sample/sample-events.ts'
 import type { JsonObject } from '../../src/schema/json.ts'
 import { readSchema } from '../../src/schema/read-schema.ts'
 
@@ -77,6 +79,35 @@ test.each([
 ])('%s cannot be compared, and crash nothing', (_, older, newer) => {
   expect(codesOf(older, newer)).toEqual(['WB-C401'])
   expect(codesOf({ type: 'object' }, newer)).not.toEqual([])
+})
+
+const withValues = (values: readonly string[]): JsonObject => nested(150, { type: 'string', enum: [...values] })
+
+test('a list of ten megabytes inside 150 schemas is compared, since its text is kept once', () => {
+  const values = Array.from({ length: 400_000 }, (_, n) => `value number ${n} of many`)
+  expect(codesOf(withValues(values), withValues(values))).toEqual([])
+  expect(codesOf(withValues(values), withValues(values.slice(1)))).not.toEqual([])
+})
+
+test.each([
+  ['repeats inside repeats', '^(a+)+$', `${'a'.repeat(60)}b`, false],
+  ['overlapping choices', '^(?:a|aa)+$', `${'a'.repeat(60)}b`, false],
+  ['repeats inside repeats, with a match', '^(a+)+$', 'a'.repeat(60), true],
+  ['repeats that cannot be compared', String.raw`^(\w+\b\s?)+$`, `${'a'.repeat(60)}!`, undefined],
+  ['a text that is not well-formed', '^(a+)+$', `${'a'.repeat(60)}\ud800`, undefined],
+])('a pattern that backtracks without end is matched: %s', (_, pattern, value, answer) => {
+  expect(matchesText(pattern, value)).toBe(answer)
+})
+
+const withText = (pattern: string): object => ({
+  type: 'object',
+  properties: { a: { type: 'string', pattern, minLength: 60 } },
+  required: ['a'],
+})
+
+test('patterns that backtrack without end hang no comparison', () => {
+  expect(codesOf(withText('^a{60}b$'), withText('^(a+)+$'))).toEqual(['WB-C209'])
+  expect(sampleEvents(withText('^(a|aa)+b$') as JsonObject, { count: 5 })).not.toEqual([])
 })
 
 test('schemas of a depth that people write are compared to their end', () => {
