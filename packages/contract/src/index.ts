@@ -1,3 +1,4 @@
+export { type AsyncApiOptions, type AsyncApiServer, asyncApiOf } from './asyncapi/async-api.ts'
 export { type CompareOptions, compareSchemas } from './compare/compare-schemas.ts'
 export { type ContractFile, contractPath, contractsOf, contractText, readContract } from './file/contract-file.ts'
 export { type ContractWaiver, readWaivers } from './file/waiver.ts'

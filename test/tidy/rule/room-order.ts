@@ -75,6 +75,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'rule',
       'compare',
       'file',
+      'asyncapi',
       'gate',
       'trial',
       'report',

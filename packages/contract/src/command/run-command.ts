@@ -1,5 +1,6 @@
 import { describeThrown, isWaybillError } from '@waybill/core'
 import { nearest } from '@waybill/core/option'
+import { asyncApiCommand } from './asyncapi-command.ts'
 import { checkCommand } from './check-command.ts'
 import { type Command, type CommandContext, type ExitCode, wrongUse } from './command.ts'
 import { explainCommand } from './explain-command.ts'
@@ -7,7 +8,7 @@ import { parseOptions } from './parse-options.ts'
 import { waitingCommand } from './waiting-command.ts'
 import { writeCommand } from './write-command.ts'
 
-const commands: readonly Command[] = [checkCommand, writeCommand, waitingCommand, explainCommand]
+const commands: readonly Command[] = [checkCommand, writeCommand, waitingCommand, asyncApiCommand, explainCommand]
 
 /** Runs a command line and returns its exit code. Never rejects. */
 export async function runCommand(args: readonly string[], context: CommandContext): Promise<ExitCode> {

@@ -12,6 +12,14 @@ export interface ContractFile {
   readonly vendor: string
   /** Version of that library when the file was written. */
   readonly vendorVersion?: string
+  /** Earlier versions that upcast steps take to this one; absent for none. */
+  readonly upcasts?: readonly number[]
+  /** Form of the records; absent for JSON. */
+  readonly wireFormat?: 'ENVELOPE' | 'CLOUDEVENTS'
+  /** Media type of the codec of payloads; absent for none. */
+  readonly codec?: string
+  /** Set where writers may write members that the schema does not declare. */
+  readonly undeclared?: 'ALLOW'
   /** JSON Schema of what a writer passes, normalized. */
   readonly schema: JsonObject
 }
@@ -32,8 +40,10 @@ export function contractsOf<S extends Schemas>(
   catalog: EventCatalog<S>,
   vendorVersions: Readonly<Record<string, string>> = {},
 ): readonly ContractFile[] {
-  return Object.entries(catalog.definitions).map(([event, { schema, version, topic, description }]) => {
+  const { definitions, wireFormat, undeclared } = catalog
+  return Object.entries(definitions).map(([event, { schema, version, topic, description, upcasters = {}, codec }]) => {
     const { vendor } = schema['~standard']
+    const upcasts = Object.keys(upcasters).map(Number)
     const vendorVersion = vendorVersions[vendor]
     return {
       event,
@@ -42,6 +52,10 @@ export function contractsOf<S extends Schemas>(
       ...(description === undefined ? {} : { description }),
       vendor,
       ...(vendorVersion === undefined ? {} : { vendorVersion }),
+      ...(upcasts.length === 0 ? {} : { upcasts }),
+      ...(wireFormat.name === 'JSON' ? {} : { wireFormat: wireFormat.name }),
+      ...(codec === undefined ? {} : { codec: codec.mediaType }),
+      ...(undeclared === 'ALLOW' ? { undeclared } : {}),
       schema: normalizeSchema(inputSchemaOf(event, schema)),
     }
   })
@@ -62,7 +76,7 @@ export function contractText(contract: ContractFile): string {
 export function readContract(path: string, text: string): ContractFile {
   const { 'x-waybill': about, ...schema } = parse(path, text)
   if (!isJsonObject(about)) throw notAContract(path, 'it has no "x-waybill"')
-  const { event, version, topic, description, vendor, vendorVersion } = about
+  const { event, version, topic, description, vendor, vendorVersion, upcasts, wireFormat, codec, undeclared } = about
   if (typeof event !== 'string' || typeof version !== 'number')
     throw notAContract(path, 'its "x-waybill" names no event and version')
   return {
@@ -72,8 +86,23 @@ export function readContract(path: string, text: string): ContractFile {
     ...(typeof description === 'string' ? { description } : {}),
     vendor: typeof vendor === 'string' ? vendor : '',
     ...(typeof vendorVersion === 'string' ? { vendorVersion } : {}),
+    ...(isListOfNumbers(upcasts) ? { upcasts } : {}),
+    ...(wireFormat === 'ENVELOPE' || wireFormat === 'CLOUDEVENTS' ? { wireFormat } : {}),
+    ...(typeof codec === 'string' ? { codec } : {}),
+    ...(undeclared === 'ALLOW' ? { undeclared } : {}),
     schema,
   }
+}
+
+function isListOfNumbers(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'number')
+}
+
+/** Tells whether contracts say the same about topic, records and steps, whatever their schemas are. */
+export function isSameUse(one: ContractFile, other: ContractFile): boolean {
+  const about = ({ topic, upcasts = [], wireFormat, codec, undeclared }: ContractFile): string =>
+    JSON.stringify([topic, upcasts, wireFormat, codec, undeclared])
+  return about(one) === about(other)
 }
 
 function parse(path: string, text: string): JsonObject {
@@ -93,8 +122,12 @@ function notAContract(path: string, why: string, cause?: unknown): ArgumentError
   })
 }
 
-/** Returns what a schema accepts, as JSON Schema. @throws ArgumentError for one that cannot tell it */
-export function inputSchemaOf(event: string, schema: object): JsonObject {
+/** Returns what a schema accepts, as JSON Schema of a dialect. @throws ArgumentError for one that cannot tell it */
+export function inputSchemaOf(
+  event: string,
+  schema: object,
+  target: 'draft-2020-12' | 'draft-07' = 'draft-2020-12',
+): JsonObject {
   const { jsonSchema } = (schema as { '~standard': { jsonSchema?: { input(options: { target: string }): unknown } } })[
     '~standard'
   ]
@@ -102,7 +135,7 @@ export function inputSchemaOf(event: string, schema: object): JsonObject {
     'Use zod 4, arktype, valibot with toStandardJsonSchema, or fromJsonSchema, and describe values as they are on the wire.'
   if (jsonSchema === undefined) throw new ArgumentError(`The schema of ${event} cannot tell its JSON Schema.`, { hint })
   try {
-    return JSON.parse(JSON.stringify(jsonSchema.input({ target: 'draft-2020-12' }))) as JsonObject
+    return JSON.parse(JSON.stringify(jsonSchema.input({ target }))) as JsonObject
   } catch (cause) {
     throw new ArgumentError(`The schema of ${event} cannot be written as JSON Schema.`, { cause, hint })
   }

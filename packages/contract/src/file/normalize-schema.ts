@@ -1,19 +1,6 @@
+import { mapInnerSchemas } from '../schema/inner-schemas.ts'
 import { canonicalText, isJsonObject, type JsonObject, type JsonValue } from '../schema/json.ts'
 
-const maps = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas'])
-const lists = new Set(['prefixItems', 'allOf', 'anyOf', 'oneOf'])
-const singles = new Set([
-  'items',
-  'contains',
-  'additionalProperties',
-  'propertyNames',
-  'not',
-  'if',
-  'then',
-  'else',
-  'unevaluatedProperties',
-  'unevaluatedItems',
-])
 const annotations = new Set([
   '$schema',
   '$defs',
@@ -26,27 +13,22 @@ const annotations = new Set([
   'readOnly',
   'writeOnly',
 ])
-const data = new Set(['const', 'enum', 'default', 'examples'])
 
 /**
  * Returns a schema in one spelling, without a change of its meaning, so that another version of a library that spells the same
  * schema in another way does not change the contract file.
  */
 export function normalizeSchema(schema: JsonObject): JsonObject {
-  const normal = normalize(schema) as JsonObject
+  // A reference into a union would lead nowhere if the union were spelled in another way.
+  const keepsUnions = /"\$ref":"#[^"]*\/anyOf\//.test(canonicalText(schema))
+  const normal = normalize(schema, keepsUnions) as JsonObject
   return { ...normal, $schema: normal['$schema'] ?? 'https://json-schema.org/draft/2020-12/schema' }
 }
 
-function normalize(schema: JsonValue): JsonValue {
+function normalize(schema: JsonValue, keepsUnions: boolean): JsonValue {
   if (!isJsonObject(schema)) return schema
-  const members = Object.entries(schema).map(([key, value]): [string, JsonValue] => {
-    if (data.has(key)) return [key, value]
-    if (maps.has(key) && isJsonObject(value))
-      return [key, Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, normalize(inner)]))]
-    if (lists.has(key) && Array.isArray(value)) return [key, (value as readonly JsonValue[]).map(normalize)]
-    return singles.has(key) ? [key, normalize(value)] : [key, value]
-  })
-  return withSortedLists(withTypeList(withListedValues(Object.fromEntries(members))))
+  const normal = mapInnerSchemas(schema, (inner) => normalize(inner, keepsUnions))
+  return withSortedLists(keepsUnions ? normal : withTypeList(withListedValues(normal)))
 }
 
 /** A union of constants is a list of values: libraries without enumerations write it so. */

@@ -35,6 +35,8 @@ describe('waybill-contract', () => {
     [['check', '--against'], '--against'],
     [['write'], 'write needs --catalog'],
     [['write', 'a', '--catalog', 'b'], 'write takes options only, not a.'],
+    [['asyncapi'], 'asyncapi needs --catalog'],
+    [['asyncapi', 'a', '--catalog', 'b'], 'asyncapi takes options only, not a.'],
     [['explain', 'WB-C1O1'], 'There is no finding WB-C1O1.'],
   ])('exits with 2 for wrong use: %j', async (args, problem) => {
     const { code, out, err } = await run(...args)
