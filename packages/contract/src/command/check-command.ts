@@ -4,13 +4,14 @@ import { StateError } from '@waybill/core'
 import { contractPath } from '../file/contract-file.ts'
 import { type ContractWaiver, readWaivers } from '../file/waiver.ts'
 import { checkContracts } from '../gate/check-contracts.ts'
+import { checkSteps } from '../gate/check-steps.ts'
 import { checkWritten } from '../gate/check-written.ts'
 import type { CompatibilityMode } from '../policy/compatibility-mode.ts'
 import { waiverFile } from '../report/report-entry.ts'
 import { type ReportFormat, reportText } from '../report/report-text.ts'
 import { type ContractFolder, readBase, readContractFolder, readForkPaths } from '../repository/contract-folder.ts'
 import { folderInRepository } from '../repository/git-base.ts'
-import { contractsOfCatalogs, type LoadedCatalog, loadCatalogs } from '../repository/load-catalogs.ts'
+import { contractsOfCatalogs, loadCatalogs } from '../repository/load-catalogs.ts'
 import { checkExported } from '../trial/check-exported.ts'
 import { type Command, type CommandContext, type ExitCode, type GivenOptions, wrongUse } from './command.ts'
 import { checkOptions, defaultFolder, sharedOptions } from './contract-options.ts'
@@ -47,6 +48,7 @@ async function check({ texts, lists, flags, words }: GivenOptions, context: Comm
     })
   const released = await releasedBefore(base, files, context, against, folder)
   const exported = await Promise.all((loaded ?? []).map(({ catalog }) => checkExported(catalog)))
+  const steps = (loaded ?? []).flatMap(({ catalog }) => checkSteps(catalog, released))
   const crossed = await runConsumers(context, {
     current: written.contracts,
     against: released,
@@ -57,28 +59,17 @@ async function check({ texts, lists, flags, words }: GivenOptions, context: Comm
   const report = checkContracts({
     current: written.contracts,
     against: released,
-    upcast: stepsOf(loaded ?? []),
     policy: policy as CompatibilityMode | undefined,
     strict: flags.has('strict'),
     waivers: await waiversOf(cwd, folder, waivers),
-    others: [...written.findings, ...exported.flat(), ...crossed],
+    releasedWaivers: waivers === undefined ? releasedWaiversOf(base) : [],
+    others: [...written.findings, ...steps, ...exported.flat(), ...crossed],
     today,
   })
   if (base.contracts.length === 0) context.err(`${against} has no contracts in ${folder}: nothing to compare with.\n`)
   const place = posix.normalize(posix.join(await folderInRepository(cwd), folder))
   context.out(reportText(report, format as ReportFormat, place, files.texts))
   return report.passes ? 0 : 3
-}
-
-/** Returns the versions of each event from which upcast steps lead to the newest one. */
-function stepsOf(loaded: readonly LoadedCatalog[]): Readonly<Record<string, readonly number[]>> {
-  const steps = loaded.flatMap(({ catalog }) =>
-    Object.entries(catalog.definitions).map(([event, { upcasters = {} }]): [string, number[]] => [
-      event,
-      Object.keys(upcasters).map(Number),
-    ]),
-  )
-  return Object.fromEntries(steps)
 }
 
 /** A contract that the base got after HEAD left it is not here yet, and was not removed. */
@@ -98,6 +89,15 @@ async function releasedBefore(
     const path = contractPath(contract)
     return fork === undefined || fork.has(path) || isHere.has(path)
   })
+}
+
+/** Returns the waivers that lie beside the contracts of the base. A list that cannot be read accepts nothing. */
+function releasedWaiversOf({ texts }: ContractFolder): readonly ContractWaiver[] {
+  try {
+    return readWaivers(waiverFile, texts.get(waiverFile) ?? '[]')
+  } catch {
+    return []
+  }
 }
 
 async function waiversOf(cwd: string, folder: string, given: string | undefined): Promise<readonly ContractWaiver[]> {

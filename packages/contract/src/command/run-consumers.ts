@@ -1,11 +1,12 @@
 import { describeThrown } from '@waybill/core'
-import { type ContractFile, contractPath } from '../file/contract-file.ts'
+import type { ContractFile } from '../file/contract-file.ts'
 import type { GateFinding } from '../gate/gate-finding.ts'
 import { checkOutBase } from '../repository/base-code.ts'
-import type { LoadedCatalog } from '../repository/load-catalogs.ts'
+import { type LoadedCatalog, loadCatalogs } from '../repository/load-catalogs.ts'
 import { existingOf, type LoadedConsumers, loadConsumers } from '../repository/load-consumers.ts'
+import { checkKeys } from '../trial/check-keys.ts'
 import type { ContractConsumer } from '../trial/contract-consumer.ts'
-import { baseNotLoaded, crossCheck } from '../trial/cross-check.ts'
+import { baseNotLoaded, crossCheck, newContracts } from '../trial/cross-check.ts'
 import type { CommandContext } from './command.ts'
 
 /** The contracts of both sides, the base, and the modules to load. */
@@ -43,14 +44,33 @@ export async function runConsumers(
     samples,
   })
   context.err(`${tried} generated events were given to consumers\n`)
-  if (typeof existing !== 'string') return findings
-  const changed = current.filter((contract) => !against.some((each) => contractPath(each) === contractPath(contract)))
-  return [...findings, ...changed.map((contract) => baseNotLoaded(contract, existing))]
+  const keys = code === null ? [] : await compareKeys(context, code.cwd, options, samples)
+  if (typeof existing !== 'string') return [...findings, ...keys]
+  const untried = newContracts(current, against)
+  return [...findings, ...keys, ...untried.map((contract) => baseNotLoaded(contract, existing))]
 }
 
 function stepsOf({ path, exportName, catalog }: LoadedCatalog): readonly ContractConsumer[] {
   const hasSteps = Object.values(catalog.definitions).some(({ upcasters }) => upcasters !== undefined)
   return hasSteps ? [{ name: `${path} ${exportName}`, events: catalog }] : []
+}
+
+/** Compares the keys of events with those of the base, whose catalogs lie where they lie here. */
+async function compareKeys(
+  { err }: CommandContext,
+  cwd: string,
+  { against, base, catalogs }: RunConsumersOptions,
+  samples: LoadedConsumers['samples'],
+): Promise<readonly GateFinding[]> {
+  const paths = [...new Set(catalogs.map(({ path }) => path))]
+  try {
+    const existing = await loadCatalogs(cwd, existingOf(cwd, paths))
+    const [before, after] = [existing, catalogs].map((loaded) => loaded.map(({ catalog }) => catalog))
+    return await checkKeys({ catalogs: after ?? [], existing: before ?? [], released: against, samples })
+  } catch (error) {
+    err(`The keys of events were not compared, since a catalog of ${base} does not load: ${describeThrown(error)}\n`)
+    return []
+  }
 }
 
 /** Returns the consumers of the base, or the reason why its code does not load. */

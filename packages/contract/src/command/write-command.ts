@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type ContractFile, contractPath, contractText } from '../file/contract-file.ts'
+import { type ContractFile, contractPath, contractText, isSameUse } from '../file/contract-file.ts'
 import { hasSameMeaning } from '../gate/same-meaning.ts'
 import { readContractFolder, writeContractFile } from '../repository/contract-folder.ts'
 import { contractsOfCatalogs, loadCatalogs } from '../repository/load-catalogs.ts'
@@ -35,7 +35,7 @@ async function write({ texts, lists, words }: GivenOptions, context: CommandCont
 /** Another version of a schema library spells schemas in another way: a file that means the same stays as it is. */
 function isUpToDate(file: ContractFile, contract: ContractFile): boolean {
   return (
-    file.topic === contract.topic &&
+    isSameUse(file, contract) &&
     file.description === contract.description &&
     file.vendor === contract.vendor &&
     hasSameMeaning(file.schema, contract.schema)

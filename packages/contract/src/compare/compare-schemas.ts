@@ -7,22 +7,26 @@ import { type CompatibilityDirection, type CompatibilityMode, directionsOf } fro
 import { type ContractFinding, findingOf } from '../rule/finding.ts'
 import { contractRules, type RuleName } from '../rule/rules.ts'
 import { assertsFormat } from '../schema/dialect.ts'
-import { isJsonObject } from '../schema/json.ts'
+import { isJsonObject, type JsonObject, pointerKeys } from '../schema/json.ts'
 import { readSchema, type SchemaDocument } from '../schema/read-schema.ts'
 import { createEvaluator } from '../validate/evaluate.ts'
 import { Blame } from './blame.ts'
 import { notesOf } from './notes.ts'
+
+/** The members that a writer writes: those that its schema declares, or any. */
+export type SchemaWriter = 'DECLARED' | 'ANY'
 
 /** How two versions of a schema are compared. */
 export interface CompareOptions {
   /** @defaultValue `FULL` */
   readonly mode?: CompatibilityMode | undefined
   /**
-   * DECLARED: writers write declared properties only, as `encodeEvent` does. ANY: whatever an open schema allows.
+   * DECLARED: writers write declared properties only, as `encodeEvent` does. ANY: whatever an open schema allows. The writers of
+   * the two versions may differ.
    *
    * @defaultValue `DECLARED`
    */
-  readonly writer?: 'DECLARED' | 'ANY' | undefined
+  readonly writer?: SchemaWriter | { readonly older: SchemaWriter; readonly newer: SchemaWriter } | undefined
   /**
    * Whether readers check `format`.
    *
@@ -53,14 +57,15 @@ export function compareSchemas(
   newer: object | boolean,
   options: CompareOptions = {},
 ): readonly ContractFinding[] {
-  const { mode = 'FULL', isSameVersion = true, strict = false } = options
+  const { mode = 'FULL', isSameVersion = true, strict = false, writer = 'DECLARED' } = options
+  const writers = typeof writer === 'string' ? { older: writer, newer: writer } : writer
   const before = readSchema(older)
   const after = readSchema(newer)
   const directions = directionsOf(mode)
   const format =
     options.format ?? ([before, after].some(({ dialect }) => assertsFormat(dialect)) ? 'ASSERTION' : 'ANNOTATION')
   const meanings = directions.flatMap((direction) =>
-    blame(direction, before, after, options.writer ?? 'DECLARED', format === 'ASSERTION'),
+    blame(direction, before, after, direction === 'BACKWARD' ? writers.older : writers.newer, format === 'ASSERTION'),
   )
   const findings = [
     ...defects(before, 'older'),
@@ -77,7 +82,7 @@ function blame(
   direction: CompatibilityDirection,
   before: SchemaDocument,
   after: SchemaDocument,
-  writer: 'DECLARED' | 'ANY',
+  writer: SchemaWriter,
   checksFormat: boolean,
 ): readonly ContractFinding[] {
   const [written, read] = direction === 'BACKWARD' ? [before.root, after.root] : [after.root, before.root]
@@ -139,6 +144,29 @@ function defects({ defects: found }: SchemaDocument, side: 'older' | 'newer'): C
   )
 }
 
+/** Returns the schema of the event's top level, which the policy looks at: a recursive schema has it behind a reference. */
+function topLevelOf(document: JsonObject): JsonObject {
+  let schema = document
+  for (let hops = 0; hops < mostHops; hops += 1) {
+    const { $ref: reference } = schema
+    const target = typeof reference === 'string' ? valueAt(document, reference) : undefined
+    if (target === undefined || 'properties' in schema) return schema
+    schema = target
+  }
+  return schema
+}
+
+/** References that lead to references. */
+const mostHops = 10
+
+function valueAt(document: JsonObject, reference: string): JsonObject | undefined {
+  if (!reference.startsWith('#/')) return undefined
+  let value: unknown = document
+  for (const key of pointerKeys(reference.slice(1)))
+    value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+  return isJsonObject(value) ? value : undefined
+}
+
 const policyRules: readonly (readonly [RegExp, RuleName, CompatibilityDirection])[] = [
   [/^Added required fields: /, 'requiredAdded', 'BACKWARD'],
   [/^Removed required field: /, 'requiredRemoved', 'FORWARD'],
@@ -154,7 +182,7 @@ function withPolicy(
 ): ContractFinding[] {
   if (!isJsonObject(older) || !isJsonObject(newer)) return [...meanings]
   const named = new Set<ContractFinding>()
-  const listed = checkCompatibility(older, newer).flatMap((message): ContractFinding[] => {
+  const listed = checkCompatibility(topLevelOf(older), topLevelOf(newer)).flatMap((message): ContractFinding[] => {
     const [, rule = 'typeChanged', direction = 'BACKWARD'] =
       policyRules.find(([pattern]) => pattern.test(message)) ?? []
     const causes = meanings.filter((finding) => isNamedBy(finding, message))

@@ -1,4 +1,4 @@
-import { type ContractFile, contractPath } from '../file/contract-file.ts'
+import { type ContractFile, contractPath, isSameUse } from '../file/contract-file.ts'
 import { findingOf } from '../rule/finding.ts'
 import type { GateFinding } from './gate-finding.ts'
 import { hasSameMeaning } from './same-meaning.ts'
@@ -31,7 +31,7 @@ export function checkWritten(catalog: readonly ContractFile[], files: readonly C
     const file = files.find((each) => contractPath(each) === path)
     if (file === undefined)
       report('notWritten', contract, `the contract file of ${event} version ${version} is missing`)
-    else if (!hasSameMeaning(file.schema, contract.schema) || file.topic !== contract.topic)
+    else if (!hasSameMeaning(file.schema, contract.schema) || !isSameUse(file, contract))
       report('notWritten', contract, `the contract file of ${event} version ${version} differs from the catalog`)
     else return false
     return true

@@ -72,7 +72,7 @@ function staleEntry(waiver: StaleWaiver, { folder, texts }: ReportPlaces): Repor
   return {
     code,
     event: waiver.event,
-    level: 'error',
+    level: levels[waiver.severity],
     path: joined(folder, waiverFile),
     line: before?.split('\n').length ?? 1,
     message,

@@ -12,7 +12,7 @@ export function textReport(report: ContractReport): string {
       : libraries.map(({ from, to }) => `The schema library changed from ${from} to ${to}.`)),
     ...findings.flatMap(linesOf),
     ...staleWaivers.flatMap((waiver) => [
-      `BREAKING ${contractRules.staleWaiver.code} ${staleText(waiver)}`,
+      `${waiver.severity} ${contractRules.staleWaiver.code} ${staleText(waiver)}`,
       `  ${contractRules.staleWaiver.remedy}`,
     ]),
     `${counted(compared, 'comparison')}, ${counted(findings.length + staleWaivers.length, 'finding')}: ${passes ? 'passed' : 'failed'}`,

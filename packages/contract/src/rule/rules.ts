@@ -11,6 +11,8 @@ export type RuleName =
   | 'notWritten'
   | 'versionRemoved'
   | 'topicChanged'
+  | 'formChanged'
+  | 'keyChanged'
   | 'staleWaiver'
   | 'requiredAdded'
   | 'requiredRemoved'
@@ -109,6 +111,23 @@ export const contractRules: Readonly<Record<RuleName, ContractRule>> = {
       'Consumers of the former topic receive no new events, and the order of a key across both topics is lost.',
     example: { before: '"topic": "orders"', after: '"topic": "orders.v2"' },
     remedy: 'Keep the topic, or migrate its consumers first and waive the finding for that time.',
+  },
+  formChanged: {
+    code: 'WB-C011',
+    title: 'the records of an event have another form',
+    explanation:
+      'The wire format of the catalog or the codec of the event changed. Consumers that know the former one cannot read new records.',
+    example: { before: '{"eventType":"OrderPlaced"}', after: '"wireFormat": "CLOUDEVENTS"' },
+    remedy:
+      'Publish the new form to a new topic, or roll out consumers that read both first and waive the finding for that time.',
+  },
+  keyChanged: {
+    code: 'WB-C012',
+    title: 'the key of an event changed',
+    explanation:
+      'Events of one aggregate before and after the change lie in different partitions, so consumers may see them in another order.',
+    example: { before: 'key: ({ orderId }) => orderId', after: 'key: ({ customerId }) => customerId' },
+    remedy: 'Keep the key, or move the event to a new topic.',
   },
   staleWaiver: {
     code: 'WB-C010',

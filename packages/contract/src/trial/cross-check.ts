@@ -48,11 +48,19 @@ export async function crossCheck(options: CrossCheckOptions): Promise<CrossCheck
     findings.push(...result.findings)
     tried += result.tried
   }
-  const newest = current.filter((contract) => isNewest(contract, current) && !isReleased(contract, against))
-  for (const contract of newest) await run({ contract, direction: 'FORWARD', readers: existing, writers: consumers })
+  for (const contract of newContracts(current, against))
+    await run({ contract, direction: 'FORWARD', readers: existing, writers: consumers })
   for (const contract of against)
     await run({ contract, direction: 'BACKWARD', readers: consumers, writers: existing, before: existing })
   return { findings, tried }
+}
+
+/** Returns the contracts that events are written with and that were not released as they are: consumers do not know them. */
+export function newContracts(
+  current: readonly ContractFile[],
+  against: readonly ContractFile[],
+): readonly ContractFile[] {
+  return current.filter((contract) => isNewest(contract, current) && !isReleased(contract, against))
 }
 
 /** Events of one contract for several readers. */

@@ -5,14 +5,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { createUserRepository, type UserRepository } from '../support/user-repository.ts'
 
-const catalog = (version: number, priorities: string): string => `import { defineEvents } from '@waybill/core'
+const catalog = (
+  version: number,
+  priorities: string,
+  key = 'order.id',
+): string => `import { defineEvents } from '@waybill/core'
 import { z } from 'zod'
 export const events = defineEvents({
   OrderPlaced: {
     topic: 'orders',
     version: ${version},
     schema: z.object({ id: z.string(), priority: z.enum([${priorities}]).default('normal') }),
-    key: (order: { id: string }) => order.id,
+    key: (order: { id: string }) => ${key},
   },
 })
 `
@@ -69,6 +73,42 @@ describe('S2-060 waybill-contract with the consumers of a user', () => {
     expect(stdout).toMatch(/BREAKING WB-C502 OrderPlaced\/v1.json: .*no price for normal/)
   })
 
+  test('warns of a key that changed, and fails on it with --strict', async () => {
+    await repository.write({
+      'events/catalog.ts': catalog(2, "'normal', 'high'", '`order-${order.id}`'),
+      'events/consumers.ts': consumers("'normal', 'high'"),
+    })
+    const { stdout } = await repository.run(...check)
+    expect(stdout).toMatch(
+      /WARNING WB-C012 OrderPlaced\/v1.json: the key of OrderPlaced version 1 was ".*" and is "order-/,
+    )
+    await repository.write({
+      'events/catalog.ts': catalog(2, "'normal', 'high'"),
+      'events/consumers.ts': consumers("'high'"),
+    })
+  })
+
+  test('prints their AsyncAPI document', async () => {
+    const { code, stdout } = await repository.run(
+      'asyncapi',
+      '--catalog',
+      'events/catalog.ts',
+      '--title',
+      'Shop',
+      '--sends',
+      '*',
+    )
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      0,
+      { asyncapi: '3.0.0', info: { title: 'Shop', version: '1.0.0' }, operations: { 'send.orders': {} } },
+    ])
+    expect(await repository.run('asyncapi', '--catalog', 'events/catalog.ts', '--sends', 'Gone')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('No catalog has the event "Gone"') as unknown,
+    })
+  })
+
   test('says that it knows nothing of them if the code of the base does not load', async () => {
     repository.commit('raise OrderPlaced')
     repository.git('switch', '--quiet', '--create', 'broken', 'main')
@@ -77,6 +117,17 @@ describe('S2-060 waybill-contract with the consumers of a user', () => {
     repository.git('switch', '--quiet', 'change')
     const { stdout } = await repository.run(...check.with(2, 'git:broken'))
     expect(stdout).toContain('WARNING WB-C504 OrderPlaced/v2.json: the consumers of the base could not be loaded')
+    // So it is for a version that was edited and not raised.
+    await repository.write({
+      'schemas/OrderPlaced/v2.json': undefined,
+      'events/catalog.ts': catalog(1, "'normal', 'low'"),
+    })
+    await repository.run('write', '--catalog', 'events/catalog.ts')
+    const edited = await repository.run(...check.with(2, 'git:broken'))
+    expect(edited.stdout).toContain(
+      'WARNING WB-C504 OrderPlaced/v1.json: the consumers of the base could not be loaded',
+    )
+    repository.git('checkout', '--quiet', '--', '.')
   })
 
   test('explains a base that a shallow clone does not have', async () => {

@@ -20,6 +20,11 @@ const member = (kind: string, properties: object = {}): object =>
   event({ kind: { const: kind }, ...properties }, ['kind'])
 const union = (...members: readonly object[]): object => event({ v: { oneOf: members } }, ['v'])
 
+const behind = (schema: object): object => ({
+  $ref: '#/$defs/a~1b',
+  $defs: { 'a/b': { $ref: '#/$defs/event' }, event: schema },
+})
+
 describe('compareSchemas', () => {
   test.each<[keyword: string, schema: object]>([
     ['nullable', { type: 'string', nullable: true }],
@@ -63,6 +68,15 @@ describe('compareSchemas', () => {
       'WB-C205 WARNING FORWARD: p also lists "b"; old readers refuse new events',
     ])
     expect(lines(event({ a: text, b: text }, ['a', 'b']), event({ a: text }, ['a']), { mode: 'BACKWARD' })).toEqual([])
+  })
+
+  test('applies the policy to the top level of the event, which may lie behind references', () => {
+    const [older, newer] = [event({ id: text, total: whole }, ['id', 'total']), event({ id: whole }, ['id'])]
+    expect(lines(behind(older), behind(newer))).toEqual(lines(older, newer))
+    expect(lines(behind(older), newer).filter((line) => line.includes('BREAKING'))).toHaveLength(2)
+    // A reference that leads nowhere, or to itself, has no top level.
+    for (const reference of ['#/$defs/gone', '#', 'other.json'])
+      expect(lines({ $ref: reference }, newer).filter((line) => line.includes('Removed'))).toEqual([])
   })
 
   test('names the keyword that is to blame, through lists and unions', () => {

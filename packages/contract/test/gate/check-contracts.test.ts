@@ -11,7 +11,7 @@ import {
   readWaivers,
   reportText,
 } from '@waybill/contract'
-import { ArgumentError, defineEvents, fromJsonSchema } from '@waybill/core'
+import { ArgumentError, defineEvents, fromJsonSchema, upcast } from '@waybill/core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -85,6 +85,31 @@ describe('contract files', () => {
     const union = { anyOf: [{ type: 'object', properties: { a: {} } }, { type: 'null' }], additionalProperties: false }
     expect(normalizeSchema(union)).toMatchObject(union)
     expect(compareSchemas(union, normalizeSchema(union), { writer: 'ANY' })).toEqual([])
+  })
+
+  test('keep a union that a reference leads into', () => {
+    const schema = {
+      $ref: '#/$defs/a/anyOf/0',
+      $defs: { a: { anyOf: [{ type: 'object', properties: { id: { type: 'string' } } }, { type: 'null' }] } },
+    }
+    expect(normalizeSchema(schema)).toMatchObject(schema)
+    expect(compareSchemas(schema, normalizeSchema(schema), { writer: 'ANY' })).toEqual([])
+  })
+
+  test('say in which form records are written, which steps there are, and whether anything may be written', () => {
+    const [v0, last] = [z.object({ a: z.string() }), z.object({ b: z.string() })]
+    const definition = {
+      topic: 't',
+      version: 2,
+      schema: last,
+      upcasters: { 1: upcast(v0, last, ({ a }) => ({ b: a })) },
+      key: ({ b }: { b: string }) => b,
+    }
+    const [contract] = contractsOf(defineEvents({ E: definition }, { wireFormat: 'ENVELOPE', undeclared: 'ALLOW' }))
+    if (contract === undefined) throw new RangeError('no contract')
+    expect(contract).toMatchObject({ upcasts: [1], wireFormat: 'ENVELOPE', undeclared: 'ALLOW' })
+    expect(readContract('E/v2.json', contractText(contract))).toEqual(contract)
+    expect(contractText(order(1, 'normal'))).not.toMatch(/upcasts|wireFormat|codec|undeclared/)
   })
 
   test('stay in their folder, whatever an event is called', () => {
@@ -208,17 +233,59 @@ describe('S2-060 the gate', () => {
       version: 2,
       schema: { ...v1.schema, required: ['id', 'note'], properties: { id: {}, note: {} } },
     }
-    const run = (policy: 'BACKWARD' | 'FORWARD', upcast: Record<string, number[]>): boolean =>
-      check({ current: [v1, v2], against: [v1], policy, upcast, strict: true }).passes
-    expect([run('BACKWARD', {}), run('BACKWARD', { OrderPlaced: [1] }), run('BACKWARD', { OrderPlaced: [2] })]).toEqual(
-      [false, true, false],
-    )
-    expect(run('FORWARD', { OrderPlaced: [1] })).toBe(false)
+    const run = (policy: 'BACKWARD' | 'FORWARD', upcasts: number[]): boolean =>
+      check({ current: [v1, { ...v2, upcasts }], against: [v1], policy, strict: true }).passes
+    expect([run('BACKWARD', []), run('BACKWARD', [1]), run('BACKWARD', [2])]).toEqual([false, true, false])
+    expect(run('FORWARD', [1])).toBe(false)
+  })
+
+  test('compares an unchanged version with those from which a step no longer leads to it', () => {
+    const v2 = { ...v1, version: 2, upcasts: [1], schema: withProperty(v1, 'id', { type: 'integer' }) }
+    const { upcasts: _, ...withoutSteps } = v2
+    const run = (now: ContractFile): ContractReport =>
+      check({ current: [v1, now], against: [v1, v2], policy: 'BACKWARD' })
+    expect(codesOf(run(v2))).toEqual([])
+    expect(codesOf(run(withoutSteps))).toEqual(['WB-C103 BREAKING'])
+    expect(codesOf(run({ ...v2, upcasts: [1, 2] }))).toEqual([])
+  })
+
+  test('takes members that no schema declares for written, where a catalog allows them', () => {
+    const open: ContractFile = { ...v1, undeclared: 'ALLOW' }
+    const more = { ...v1, version: 2, schema: withProperty(v1, 'note', { type: 'string' }) }
+    const run = (before: ContractFile, now: ContractFile): string[] =>
+      codesOf(check({ current: [before, now], against: [before] }))
+    expect(run(v1, more)).toEqual([])
+    // An old event may have a note that is no text.
+    expect(run(open, more)).toEqual(['WB-C103 WARNING'])
+    // A new event may have anything that the old schema refuses.
+    const closed = { ...v1, schema: { ...v1.schema, additionalProperties: false } }
+    expect(run(closed, { ...closed, version: 2 })).toEqual([])
+    expect(run(closed, { ...closed, version: 2, schema: v1.schema, undeclared: 'ALLOW' })).toEqual(['WB-C203 WARNING'])
+    // Without another version, too.
+    expect(codesOf(check({ current: [open], against: [v1] }))).toEqual(['WB-C001 INFO'])
+    const narrow = withProperty(v1, 'note', { type: 'string' })
+    const edited = { ...v1, schema: narrow, undeclared: 'ALLOW' as const }
+    expect(codesOf(check({ current: [edited], against: [{ ...v1, schema: narrow }] }))).toEqual(['WB-C001 INFO'])
+  })
+
+  test.each<[what: string, fields: Partial<ContractFile>, form: string]>([
+    ['the wire format', { wireFormat: 'CLOUDEVENTS' }, 'CLOUDEVENTS'],
+    ['the codec', { codec: 'application/x-protobuf' }, 'JSON with payloads of application/x-protobuf'],
+  ])('finds records in another form: %s', (_, fields, form) => {
+    const changed = { ...v1, ...fields }
+    for (const version of [1, 2]) {
+      const { findings } = check({ current: [v1, { ...changed, version }], against: [v1] })
+      expect(findings.filter(({ code }) => code === 'WB-C011')).toMatchObject([
+        { severity: 'WARNING', message: `records of OrderPlaced are ${form}, and were JSON`, against: 1 },
+      ])
+    }
+    expect(check({ current: [changed], against: [v1], strict: true }).passes).toBe(false)
+    expect(codesOf(check({ current: [changed], against: [changed], strict: true }))).toEqual([])
   })
 
   test('fails on a type that both directions refuse, although upcast steps repair one of them', () => {
-    const v2 = { ...v1, version: 2, schema: withProperty(v1, 'id', { type: 'integer' }) }
-    const options = { current: [v1, v2], against: [v1], upcast: { OrderPlaced: [1] } }
+    const v2 = { ...v1, version: 2, upcasts: [1], schema: withProperty(v1, 'id', { type: 'integer' }) }
+    const options = { current: [v1, v2], against: [v1] }
     expect(check(options)).toMatchObject({
       passes: false,
       findings: [
@@ -238,6 +305,19 @@ describe('S2-060 the gate', () => {
     expect(whyStale(check({ ...options, current: [v1] }))).toEqual(['UNUSED'])
     expect(whyStale(checkContracts({ ...options, today: '2026-11-19' }))).toEqual(['EXPIRED'])
     expect(() => readWaivers('waivers.json', '[{"code":"WB-C205"}]')).toThrow(ArgumentError)
+  })
+
+  test('only notes a waiver of the base that covers nothing any more', () => {
+    const entry = { code: 'WB-C205', event: 'OrderPlaced', until: today, reason: 'readers are rolled out' }
+    const waivers = readWaivers('waivers.json', JSON.stringify([entry]))
+    const merged = { current: [v1, wider], against: [v1, wider], strict: true, waivers }
+    const report = check({ ...merged, releasedWaivers: waivers })
+    expect([report.passes, report.staleWaivers]).toEqual([true, [{ ...entry, why: 'UNUSED', severity: 'INFO' }]])
+    expect(reportText(report, 'text', 'schemas')).toContain('INFO WB-C010 The waiver of WB-C205 for OrderPlaced covers')
+    expect(reportText(report, 'github', 'schemas')).toContain('::notice file=schemas/waivers.json')
+    expect(check({ ...merged, releasedWaivers: [{ ...entry, reason: 'another' }] }).passes).toBe(false)
+    const late = checkContracts({ ...merged, releasedWaivers: waivers, today: '2026-11-19' })
+    expect([late.passes, whyStale(late)]).toEqual([false, ['EXPIRED']])
   })
 
   test('waives a finding at one place only where the waiver names it', () => {

@@ -32,6 +32,16 @@ describe('the files of a catalog', () => {
     expect(contracts).toEqual(expect.arrayContaining(catalog.slice(0, 2)))
   })
 
+  test.each<[what: string, fields: Partial<ContractFile>]>([
+    ['steps', { upcasts: [1] }],
+    ['the wire format', { wireFormat: 'ENVELOPE' }],
+    ['the codec', { codec: 'application/vnd.apache.avro' }],
+    ['undeclared members', { undeclared: 'ALLOW' }],
+  ])('are out of date if the catalog says something else about %s', (_, fields) => {
+    const { findings } = checkWritten([{ ...contract('E', 2), ...fields }], [contract('E', 2)])
+    expect(findings).toMatchObject([{ code: 'WB-C007', severity: 'BREAKING' }])
+  })
+
   test('are reported if the catalog no longer has their event', () => {
     const { findings } = checkWritten([], [contract('A', 1)])
     expect(findings).toMatchObject([{ code: 'WB-C006', severity: 'WARNING', file: 'A/v1.json' }])
