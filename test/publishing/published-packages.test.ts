@@ -10,6 +10,7 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
 import { publicPackages } from '../../scripts/lib/public-packages.ts'
+import { createContractRepository } from './support/contract-repository.ts'
 import { createFreshWorkspace, type FreshWorkspace, repository } from './support/fresh-workspace.ts'
 import { importedPackages } from './support/imported-packages.ts'
 import { findNode22, type OlderNode } from './support/node-22.ts'
@@ -231,6 +232,59 @@ export const events = defineEvents({
 })
 `
 }
+
+const listedCatalog = (version: number, priorities: string): string => `import { defineEvents } from '@waybill/core'
+import { z } from 'zod'
+export const events = defineEvents({
+  OrderPlaced: {
+    topic: 'orders',
+    version: ${version},
+    schema: z.object({ id: z.string(), priority: z.enum([${priorities}]).default('normal') }),
+    key: ({ id }: { id: string }): string => id,
+  },
+})
+`
+const consumers = `import { handleEvents } from '@waybill/connector'
+import { events } from './catalog.ts'
+export const billing = handleEvents(events, { OrderPlaced() {} })
+`
+
+describe('S2-060 the workflow of the packed package, in a repository of its user', () => {
+  test('passes without a change, fails on what only --strict refuses, and passes with a waiver until its last day', async () => {
+    const user = await createContractRepository(project, 'gate')
+    await user.write({ 'events/catalog.ts': listedCatalog(1, "'normal'"), 'events/consumers.ts': consumers })
+    expect(await user.npx('write', '--catalog', 'events/catalog.ts')).toBe('written schemas/OrderPlaced/v1.json\n')
+    await user.commit('declare OrderPlaced')
+    await user.git('update-ref', 'refs/remotes/origin/main', 'HEAD')
+    await user.git('switch', '--quiet', '--create', 'change')
+    expect(await user.decide()).toBe('')
+    await user.check()
+
+    await user.write({ 'events/catalog.ts': listedCatalog(2, "'normal', 'high'") })
+    await user.npx('write', '--catalog', 'events/catalog.ts')
+    await user.commit('add a priority')
+    expect(await user.decide()).toBe('contracts=true\n')
+    const failure = {
+      cause: { code: 3 },
+      message: expect.stringMatching(/::error file=schemas.OrderPlaced.v2/) as unknown,
+    }
+    await expect(user.check()).rejects.toMatchObject(failure)
+    const lenient = ['check', '--against', 'git:origin/main', '--catalog', 'events/catalog.ts']
+    expect(await user.npx(...lenient)).toContain('WARNING WB-C205')
+
+    const accepted = ['WB-C205', 'WB-C501'].map((code) => ({ code, event: 'OrderPlaced', reason: 'rolled out' }))
+    const waived = (until: string): Record<string, string> => ({
+      'schemas/waivers.json': JSON.stringify(accepted.map((waiver) => ({ ...waiver, until }))),
+    })
+    await user.write(waived('9999-12-31'))
+    expect(await user.check()).toContain('::notice file=schemas/OrderPlaced/v2.json')
+    await user.write(waived('2020-01-01'))
+    await expect(user.check()).rejects.toMatchObject({
+      cause: { code: 3 },
+      message: expect.stringContaining('title=WB-C010::The waiver of WB-C205 for OrderPlaced expired') as unknown,
+    })
+  })
+})
 
 test('quickstarts and every declaration type-check strictly', async () => {
   expect(await run(tsc, ['-p', '.'], project.root)).toBe('')
