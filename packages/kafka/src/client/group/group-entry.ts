@@ -87,6 +87,7 @@ export class GroupEntry {
   #former: ReadonlySet<string> | undefined
   /** True when the coordinator keeps a place for it that was given for other topics. */
   #isPlaceOutdated = false
+  #unanswered: Promise<unknown> | undefined
   /** Expected refusals since the last generation, by code. */
   readonly #expected = new Set<number>()
 
@@ -115,6 +116,14 @@ export class GroupEntry {
     if ('outcome' in joined) return joined
     const entry = await this.#syncGroup(joined)
     return entry.outcome === 'ENTERED' ? this.#accept(entry.partitions) : entry
+  }
+
+  /**
+   * The JoinGroup of a static member without a member id, until it is answered. The coordinator may have given the member a
+   * place, which it cannot name.
+   */
+  get unanswered(): Promise<unknown> | undefined {
+    return this.#unanswered
   }
 
   #accept(given: readonly TopicPartition[]): Entry {
@@ -155,8 +164,10 @@ export class GroupEntry {
       },
       rebalanceTimeoutMs + joinGraceMs,
     )
+    if (instanceId !== null && this.#entrant.membership.memberId === '') this.#unanswered = joining
     const joined = await this.#entrant.orGiveUp(joining)
     if (joined === undefined) return { outcome: 'GIVEN_UP' }
+    this.#unanswered = undefined
     const { memberId, generationId } = joined
     if (joined.errorCode === errorCode.MEMBER_ID_REQUIRED) this.#entrant.placed({ memberId, generationId: -1 })
     if (joined.errorCode !== errorCode.NONE) return this.#refused('JoinGroup', joined.errorCode)

@@ -32,6 +32,7 @@ import { fencedError } from './fenced-error.ts'
 import { type GroupEntrant, GroupEntry, type GroupEntryOptions } from './group-entry.ts'
 import { GroupLeader } from './group-leader.ts'
 import { Heartbeat, type HeartbeatOwner, type Verdict } from './heartbeat.ts'
+import { leaveGroup } from './leave-group.ts'
 import { type Membership, noMembership } from './membership.ts'
 import type { MembershipListener } from './membership-listener.ts'
 
@@ -359,15 +360,10 @@ export class GroupMember implements HeartbeatOwner, GroupEntrant {
     }
   }
 
-  async #leave(timeoutMs: number, memberId: string = this.#membership.memberId): Promise<void> {
-    if (memberId === '' || timeoutMs <= 0) return
-    const { groupId } = this.#link
-    const members = [{ memberId, groupInstanceId: this.#options.instanceId, reason: 'the member stops' }]
-    try {
-      await this.#link.send('BEAT', 'LeaveGroup', { groupId, members }, timeoutMs)
-    } catch (error) {
-      this.#runtime.logger.warn({ err: error }, 'Group leave failed, session left to expire')
-    }
+  #leave(timeoutMs: number, memberId: string = this.#membership.memberId): Promise<void> {
+    const { instanceId } = this.#options
+    const { unanswered } = this.#entry
+    return leaveGroup(this.#link, this.#runtime, { memberId, instanceId, unanswered }, timeoutMs)
   }
 
   get #drainMs(): number {

@@ -423,6 +423,25 @@ export const consumerBehaviours: readonly Behaviour[] = [
     },
   },
   {
+    title: 'leaves the group as a static member whose join has no answer yet',
+    async run(cluster) {
+      const topic = await cluster.createTopic('leave-joining', 2)
+      const groupId = cluster.place.named('leave-joining')
+      const options = { groupId, topics: [topic], sessionTimeoutMs: 20_000, assignment: 'EAGER' } as const
+      const drained = Promise.withResolvers<void>()
+      const a = await started(cluster, { ...options, drainDeadlineMs: 6_000, onRevoking: () => drained.promise })
+      await owning(cluster, a, 2)
+      const b = await started(cluster, { ...options, instanceId: 'b' }, 'b')
+      // Its join waits for the other member, which drains.
+      const isJoining = async (): Promise<void> => expect(await cluster.instancesOf(groupId)).toContain('b')
+      await eventually(isJoining, { runtime: cluster.runtime })
+      await b.stop({ leave: true, deadlineMs: 5_000 })
+      expect(await cluster.instancesOf(groupId)).not.toContain('b')
+      drained.resolve()
+      await owning(cluster, a, 2)
+    },
+  },
+  {
     title: 'ends the older of two members with one instance id, which commits nothing more',
     async run(cluster) {
       const topic = await cluster.createTopic('twins')

@@ -120,6 +120,13 @@ export class TestCluster implements AsyncDisposable {
     await this.#nodes.send(node, 'LeaveGroup', { groupId, members }, timeoutMs)
   }
 
+  /** Returns the instance ids of a group's members; null for dynamic ones. */
+  async instancesOf(groupId: string): Promise<readonly (string | null)[]> {
+    const node = await this.#cluster.coordinator('GROUP', groupId, timeoutMs)
+    const { groups } = await this.#nodes.send(node, 'DescribeGroups', { groups: [groupId] }, timeoutMs)
+    return groups.flatMap(({ members }) => members.map(({ groupInstanceId }) => groupInstanceId))
+  }
+
   /** Returns the committed offsets of a group in a topic, by partition. */
   async committed(groupId: string, topic: string): Promise<ReadonlyMap<number, bigint>> {
     const node = await this.#cluster.coordinator('GROUP', groupId, timeoutMs)

@@ -276,6 +276,47 @@ describe('a group member', () => {
       expect(sim.group('g').members.map(({ clientId }) => clientId)).toEqual(['a'])
     }))
 
+  test.each(['before its coordinator has the join', 'while its join waits for others', 'when the response is lost'])(
+    'leaves no static ghost behind when it stops without a response to its join: %s',
+    (moment) =>
+      simRun(async ({ sim, cluster, runtime, sleep, owning }) => {
+        const topic = await cluster.createTopic('t')
+        const options = { groupId: 'g', topics: [topic], assignment: 'EAGER', rebalanceTimeoutMs: 60_000 } as const
+        if (moment === 'while its join waits for others') {
+          const a = cluster.consumer({ ...options, drainDeadlineMs: 30_000, onRevoking: never }, 'a')
+          await a.start()
+          await owning(a, 1)
+        }
+        const b = cluster.consumer({ ...options, instanceId: 'b' }, 'b')
+        const stall = sim.stall({ api: moment.startsWith('before') ? 'JoinGroup' : 'CreateTopics', client: 'b' })
+        const drop = sim.dropResponses({ api: moment.endsWith('lost') ? 'JoinGroup' : 'CreateTopics', client: 'b' })
+        await b.start()
+        await sleep(1_000)
+        runtime.timers.schedule(200, () => stall[Symbol.dispose]())
+        const stoppedAt = runtime.clock.monotonic()
+        await b.stop({ leave: true, deadlineMs: 10_000 })
+        expect(runtime.clock.monotonic() - stoppedAt).toBeLessThan(1_000)
+        drop[Symbol.dispose]()
+        await sleep(1_000)
+        expect(sim.group('g').members.map(({ clientId }) => clientId)).not.toContain('b')
+      }),
+  )
+
+  test('expels no other holder of its instance id when it stops before its first join', () =>
+    simRun(async ({ sim, cluster, owning }) => {
+      const topic = await cluster.createTopic('t')
+      const options = { groupId: 'g', topics: [topic], instanceId: 'same' }
+      const holder = cluster.consumer(options, 'holder')
+      await holder.start()
+      await owning(holder, 1)
+      const stall = sim.stall({ api: 'DescribeGroups', client: 'other' })
+      const other = cluster.consumer(options, 'other')
+      await other.start()
+      await other.stop({ leave: true })
+      stall[Symbol.dispose]()
+      expect(sim.group('g').members.map(({ clientId }) => clientId)).toEqual(['holder'])
+    }))
+
   test('stops at once while it starts, and before it starts', () =>
     simRun(async ({ sim, cluster }) => {
       const topic = await cluster.createTopic('t')
