@@ -118,6 +118,9 @@ export class Instance implements ControlledInstance {
     })
   }
 
+  /** Its bindings have no tiers. */
+  async obeyTiers(): Promise<void> {}
+
   async away({ binding }: ControlTarget): Promise<InstanceAnswer> {
     const gone = Promise.withResolvers<InstanceAnswer>()
     const back = Promise.withResolvers<void>()

@@ -11,8 +11,8 @@ const bugs: readonly PlantedBug[] = [
     name: 'missed-commands-not-obeyed',
     breaks: 'An instance that missed a command keeps its state.',
     file: `${fleet}/own-instance.ts`,
-    find: 'if (desired.open !== undefined || wish === undefined || wish === belief.state) continue',
-    replace: 'if (desired.open === undefined || wish === undefined || wish === belief.state) continue',
+    find: 'if (desired.open !== undefined) continue',
+    replace: 'if (desired.open === undefined) continue',
   },
   {
     name: 'refused-commands-count',

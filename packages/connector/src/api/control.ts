@@ -34,7 +34,10 @@ export interface StateCommand {
   readonly isForAll?: boolean
 }
 
-/** A command for one retry tier, that each process applies to itself. It does not affect the desired state. */
+/**
+ * A command for one retry tier, that each process applies to itself. The paused tiers are desired beside the state, until the
+ * binding is stopped.
+ */
 export interface TierCommand {
   readonly type: 'PAUSE_TIER' | 'RESUME_TIER'
   /** Counted from 1. */
@@ -158,6 +161,8 @@ export interface ControlledInstance {
   apply(request: ControlRequest): Promise<InstanceAnswer>
   /** Establishes a state that was set while this process could not receive commands. */
   obey(target: ControlTarget, state: DesiredState): Promise<void>
+  /** Establishes the paused tiers that were set while this process could not receive commands. */
+  obeyTiers(target: ControlTarget, pausedTiers: readonly number[]): Promise<void>
   /**
    * Leaves the groups of a paused or stopped binding until {@link back}, and keeps its state. Position commands that are applied
    * meanwhile find it away. Never rejects.
@@ -190,6 +195,8 @@ export interface Control {
   submit(request: ControlRequest): Promise<ControlAnswer>
   /** Returns the state set by the last command; undefined if there was none. Waits until it is known. */
   desired(target: ControlTarget): Promise<DesiredState | undefined>
+  /** Returns the tiers that commands paused on their own, in ascending order. Known once {@link desired} has resolved. */
+  pausedTiers(target: ControlTarget): readonly number[]
   statuses(): Promise<readonly InstanceStatus[]>
   /** Returns the processes that have joined, also those without a binding. This one is first. */
   instances(): Promise<readonly FleetInstance[]>

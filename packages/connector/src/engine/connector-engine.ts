@@ -291,8 +291,10 @@ export class ConnectorEngine implements Connector {
 
   async #startAsDesired(binding: RegisteredBinding, signal: AbortSignal): Promise<void> {
     if (binding.commanded !== 'CREATED') return // A command has started it meanwhile.
-    const desired = await this.#desired(targetOf(binding), signal)
-    if (desired !== 'STOPPED') await binding.start(signal, heldBy(desired))
+    const target = targetOf(binding)
+    const desired = await this.#desired(target, signal)
+    if (desired === 'STOPPED') return
+    await binding.start(signal, { heldBy: heldBy(desired), pausedTiers: this.#control.pausedTiers(target) })
   }
 
   async #prepare(bindings: readonly RegisteredBinding[], starter: Starter, signal: AbortSignal): Promise<void> {
@@ -356,6 +358,7 @@ export class ConnectorEngine implements Connector {
         metrics: this.#runtime.metrics,
         endOf: (binding, at) => this.#clusterOf(binding).reader.end(at),
       },
+      pausedTiers: (target) => this.#control.pausedTiers(target),
       prepare: async (binding) => {
         this.#watch.start()
         await this.#prepare([binding], oneBinding(binding.label), this.#closing.signal)

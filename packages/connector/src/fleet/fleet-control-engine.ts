@@ -140,17 +140,22 @@ export class FleetControlEngine implements Control, AsyncDisposable {
       const { state, changes, reach } = this.#follower
       let waitMs = longestWaitMs
       if (reach.isKnown && this.#own?.isPresent(state) !== false) {
-        const { state: desired, open } = state.desired(target, this.#isOver)
+        const desired = state.desired(target, this.#isOver)
+        const { open } = desired
         // Answers of others may show that the last command was refused by all, and did not count.
         const isUndecided = open !== undefined && !open.entry.awaited.includes(this.#own?.incarnation ?? '')
         waitMs = isUndecided ? open.seenAt + open.entry.waitMs - runtime.clock.monotonic() : 0
         if (waitMs <= 0) {
-          this.#own?.believe(target, desired ?? undefined)
-          return desired ?? undefined
+          this.#own?.believe(target, desired)
+          return desired.state ?? undefined
         }
       }
       await changes.next(waitMs, this.#stopping.signal)
     }
+  }
+
+  pausedTiers(target: ControlTarget): readonly number[] {
+    return this.#follower.state.desired(target, this.#isOver).tiers
   }
 
   async statuses(): Promise<readonly InstanceStatus[]> {

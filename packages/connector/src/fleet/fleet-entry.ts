@@ -65,6 +65,8 @@ export interface DesiredEntry {
   readonly target: ControlTarget
   /** Null: forgotten, as after a destroy. */
   readonly state: DesiredState | null
+  /** The tiers that are paused on their own; absent for none. */
+  readonly tiers?: readonly number[]
   /** The position of the last command that it includes. */
   readonly upTo: string
   readonly by: string

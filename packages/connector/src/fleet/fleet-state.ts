@@ -16,8 +16,8 @@
  */
 
 import type { SharedLogEntry } from '@waybill/core/internal'
-import type { ControlTarget, DesiredState } from '../api/control.ts'
-import { desiredBy, isReached } from '../operations/desired-state.ts'
+import type { ControlTarget } from '../api/control.ts'
+import { type DesiredBinding, desiredAfter, isDesire, isReached, tiersOf } from '../operations/desired-state.ts'
 import {
   type AnswerEntry,
   answerKey,
@@ -54,9 +54,7 @@ export interface FleetCommand {
 }
 
 /** A desired state, and whether it may still change without another command. */
-export interface FoldedState {
-  /** Null: forgotten. Undefined: never set. */
-  readonly state: DesiredState | null | undefined
+export interface FoldedState extends DesiredBinding {
   /** The first command whose answers may show that it was refused by all. */
   readonly open: FleetCommand | undefined
 }
@@ -123,16 +121,15 @@ export class FleetState {
     const key = desiredKey(target)
     const snapshot = this.#snapshots.get(key)
     const from = snapshot?.upTo ?? -1n
-    let state: DesiredState | null | undefined = snapshot?.entry.state
+    let desired: DesiredBinding = { state: snapshot?.entry.state, tiers: tiersOf(snapshot?.entry.tiers) }
     let open: FleetCommand | undefined
     for (const command of this.#stateCommands(key)) {
       if (command.position <= from || (upTo !== undefined && command.position > upTo)) continue
-      const wish = desiredBy(command.entry.command as never)
       const verdict = verdictOf(command, isOver(command))
       if (verdict === 'OPEN') open ??= command
-      if (verdict !== 'REFUSED') state = wish === 'FORGET' ? null : wish
+      if (verdict !== 'REFUSED') desired = desiredAfter(desired, command.entry.command as never)
     }
-    return { state, open }
+    return { ...desired, open }
   }
 
   /** Returns the snapshot that has to be written so that the commands of a binding up to a position may be dropped. */
@@ -140,8 +137,8 @@ export class FleetState {
     const snapshot = this.#snapshots.get(desiredKey(target))
     if (snapshot !== undefined && snapshot.upTo >= upTo)
       return snapshot.isNewestInLog ? undefined : { ...snapshot.entry, by }
-    const { state } = this.desired(target, () => true, upTo)
-    return { target, state: state ?? null, upTo: `${upTo}`, by }
+    const { state, tiers } = this.desired(target, () => true, upTo)
+    return { target, state: state ?? null, ...(tiers.length === 0 ? {} : { tiers }), upTo: `${upTo}`, by }
   }
 
   /** Returns the snapshots that an older one replaced in the log. */
@@ -190,9 +187,7 @@ export class FleetState {
 
 /** Returns whether a command sets the desired state. */
 export function isStateCommand({ command }: CommandEntry): boolean {
-  return command.type === 'AWAY' || command.type === 'MOVE' || command.type === 'BACK'
-    ? false
-    : desiredBy(command) !== undefined
+  return command.type === 'AWAY' || command.type === 'MOVE' || command.type === 'BACK' ? false : isDesire(command)
 }
 
 /** Returns whether a command counts. OPEN: it does, unless those who have not answered refuse it too. */

@@ -14,7 +14,7 @@
 
 import { describeThrown, type Runtime, StateError } from '@waybill/core'
 import type { BindingStatus, ControlledInstance, ControlTarget, DesiredState, InstanceAnswer } from '../api/control.ts'
-import { desiredBy, isReached, targetKey } from '../operations/desired-state.ts'
+import { type DesiredBinding, desiredAfter, isDesire, isReached, targetKey } from '../operations/desired-state.ts'
 import { answerEntry, answerKey, type CommandEntry, statusKey, valueOf } from './fleet-entry.ts'
 import type { FleetCommand, FleetState, IsOver } from './fleet-state.ts'
 import type { LogWriter } from './log-writer.ts'
@@ -58,6 +58,7 @@ const knownCommands = new Set<string>([
 interface Belief {
   readonly target: ControlTarget
   state: DesiredState | 'DEFAULT'
+  tiers: readonly number[]
   retryAt: number
   retryMs: number
 }
@@ -127,8 +128,14 @@ export class OwnInstance {
   }
 
   /** Remembers the state with which a binding was started here. */
-  believe(target: ControlTarget, state: DesiredState | undefined): void {
-    this.#beliefs.set(targetKey(target), { target, state: state ?? 'DEFAULT', retryAt: 0, retryMs: firstRetryMs })
+  believe(target: ControlTarget, { state, tiers }: DesiredBinding): void {
+    this.#beliefs.set(targetKey(target), {
+      target,
+      state: state ?? 'DEFAULT',
+      tiers,
+      retryAt: 0,
+      retryMs: firstRetryMs,
+    })
   }
 
   /** Returns to the groups of bindings whose positions nothing moves any more. */
@@ -144,10 +151,11 @@ export class OwnInstance {
     for (const [key, belief] of this.#beliefs) {
       if (this.#underWay.has(key) || belief.retryAt > now || !this.#has(key)) continue
       const desired = state.desired(belief.target, isOver)
-      const wish = desired.state ?? undefined
-      if (desired.open !== undefined || wish === undefined || wish === belief.state) continue
+      if (desired.open !== undefined) continue
+      const wish = desired.state ?? belief.state
+      if (wish === belief.state && isSame(desired.tiers, belief.tiers)) continue
       this.#count(key, 1)
-      void this.#obey(key, belief, wish)
+      void this.#obey(key, belief, { state: wish, tiers: desired.tiers })
     }
   }
 
@@ -157,10 +165,11 @@ export class OwnInstance {
     const answer = await this.#apply(entry, key)
     this.#count(key, -1)
     if (entry.command.type !== 'AWAY' && entry.command.type !== 'BACK' && entry.command.type !== 'MOVE') {
-      const wish = desiredBy(entry.command)
-      if (wish !== undefined && isReached(entry.command, answer)) {
-        if (wish === 'FORGET') this.#beliefs.delete(key)
-        else this.believe(entry.target, wish)
+      if (isDesire(entry.command) && isReached(entry.command, answer)) {
+        const { state = 'DEFAULT', tiers = [] } = this.#beliefs.get(key) ?? {}
+        const after = desiredAfter({ state: state === 'DEFAULT' ? undefined : state, tiers }, entry.command)
+        if (after.state === null) this.#beliefs.delete(key)
+        else this.believe(entry.target, after)
       }
     }
     writer.put({
@@ -227,13 +236,15 @@ export class OwnInstance {
     return absence
   }
 
-  async #obey(key: string, belief: Belief, state: DesiredState): Promise<void> {
+  async #obey(key: string, belief: Belief, { state, tiers }: Pick<Belief, 'state' | 'tiers'>): Promise<void> {
     const { logger, clock } = this.#deps.runtime
     const { binding } = belief.target
     try {
-      await this.instance.obey(belief.target, state)
-      logger.info({ binding, state }, 'Desired state established')
+      if (state !== belief.state && state !== 'DEFAULT') await this.instance.obey(belief.target, state)
       belief.state = state
+      if (!isSame(tiers, belief.tiers)) await this.instance.obeyTiers(belief.target, tiers)
+      belief.tiers = tiers
+      logger.info({ binding, state, pausedTiers: tiers }, 'Desired state established')
       belief.retryMs = firstRetryMs
     } catch (error) {
       logger.warn({ binding, state, err: error, retryMs: belief.retryMs }, 'Desired state not established, retrying')
@@ -277,4 +288,8 @@ export class OwnInstance {
       bindings: bindings.map(({ target, state, pausedBy }) => ({ target, state, pausedBy })),
     })
   }
+}
+
+function isSame(some: readonly number[], others: readonly number[]): boolean {
+  return some.length === others.length && some.every((tier, at) => tier === others[at])
 }

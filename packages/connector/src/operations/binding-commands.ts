@@ -41,6 +41,7 @@ export interface BindingCommandsDeps {
   readonly closing: AbortSignal
   readonly isClosed: () => boolean
   readonly desired: Control['desired']
+  readonly pausedTiers: Control['pausedTiers']
   /** Prepares what a binding needs before its start. */
   readonly prepare: (binding: RegisteredBinding) => Promise<void>
   readonly figures: FigureDeps
@@ -99,12 +100,17 @@ export class BindingCommands implements ControlledInstance {
       } else if (binding.allows('start')) {
         await binding.duringStart(async () => {
           await this.#deps.prepare(binding)
-          await binding.start(this.#deps.closing, heldBy(desired))
+          await this.#begin(binding, desired)
         })
       } else if (desired === 'PAUSED') {
         if (binding.allows('pause')) binding.pause()
       } else if (binding.pausedBy.has('OPERATOR')) binding.resume()
     })
+  }
+
+  async obeyTiers(target: ControlTarget, pausedTiers: readonly number[]): Promise<void> {
+    const binding = this.#find(target)
+    await this.serially(binding, () => binding.keepPaused(pausedTiers))
   }
 
   away(target: ControlTarget): Promise<InstanceAnswer> {
@@ -133,7 +139,7 @@ export class BindingCommands implements ControlledInstance {
   async start(binding: RegisteredBinding): Promise<void> {
     await this.#startSerially(binding, async () => {
       await this.#deps.prepare(binding)
-      await binding.start(this.#deps.closing)
+      await this.#begin(binding, undefined)
     })
   }
 
@@ -143,7 +149,7 @@ export class BindingCommands implements ControlledInstance {
       const desired = await this.#deps.desired(targetOf(binding))
       if (desired === 'STOPPED') return
       await this.#deps.prepare(binding)
-      await binding.start(this.#deps.closing, heldBy(desired))
+      await this.#begin(binding, desired)
     })
   }
 
@@ -155,6 +161,11 @@ export class BindingCommands implements ControlledInstance {
   /** @throws ConnectorClosedError */
   assertOpen(what: string): void {
     if (this.#deps.isClosed()) throw new ConnectorClosedError(what)
+  }
+
+  #begin(binding: RegisteredBinding, desired: DesiredState | undefined): Promise<void> {
+    const { closing, pausedTiers } = this.#deps
+    return binding.start(closing, { heldBy: heldBy(desired), pausedTiers: pausedTiers(targetOf(binding)) })
   }
 
   async #startSerially(binding: RegisteredBinding, start: () => Promise<void>): Promise<void> {

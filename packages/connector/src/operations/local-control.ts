@@ -1,12 +1,12 @@
 import { createUlidGenerator, type Runtime, StateError, systemRuntime } from '@waybill/core'
-import type { Control, ControlledInstance, DesiredState } from '../api/control.ts'
-import { desiredBy, isReached, targetKey } from './desired-state.ts'
+import type { Control, ControlledInstance } from '../api/control.ts'
+import { type DesiredBinding, desiredAfter, isReached, nothingDesired, targetKey } from './desired-state.ts'
 import { statusesIn } from './statuses-in.ts'
 
 /** Creates a control for this process alone. Desired states are kept in memory. */
 export function createLocalControl(runtime: Pick<Runtime, 'clock' | 'random'> = systemRuntime): Control {
   let incarnation: string | undefined
-  const desired = new Map<string, DesiredState>()
+  const desired = new Map<string, DesiredBinding>()
   let joined: ControlledInstance | undefined
 
   return {
@@ -24,14 +24,20 @@ export function createLocalControl(runtime: Pick<Runtime, 'clock' | 'random'> = 
     async submit(request) {
       if (joined === undefined) throw new StateError('Cannot submit a command: no instance has joined this control.')
       const answer = await joined.apply(request)
-      const state = desiredBy(request.command)
-      if (isReached(request.command, answer)) remember(desired, targetKey(request.target), state)
+      if (isReached(request.command, answer)) {
+        const key = targetKey(request.target)
+        const after = desiredAfter(desired.get(key) ?? nothingDesired, request.command)
+        if (after.state === null) desired.delete(key)
+        else desired.set(key, after)
+      }
       return { scope: 'INSTANCE', instances: [answer] }
     },
 
     async desired(target) {
-      return desired.get(targetKey(target))
+      return desired.get(targetKey(target))?.state ?? undefined
     },
+
+    pausedTiers: (target) => desired.get(targetKey(target))?.tiers ?? [],
 
     async statuses() {
       return (await this.instances()).flatMap(statusesIn)
@@ -48,9 +54,4 @@ export function createLocalControl(runtime: Pick<Runtime, 'clock' | 'random'> = 
 
     reach: () => ({ trouble: undefined, isKnown: true }),
   }
-}
-
-function remember(desired: Map<string, DesiredState>, key: string, state: DesiredState | 'FORGET' | undefined): void {
-  if (state === 'FORGET') desired.delete(key)
-  else if (state !== undefined) desired.set(key, state)
 }

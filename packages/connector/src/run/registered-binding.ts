@@ -25,6 +25,13 @@ export interface BindingStop {
   readonly leave?: boolean
 }
 
+/** The pauses with which a binding starts. */
+export interface StartPauses {
+  readonly heldBy?: readonly PauseReason[]
+  /** Tiers that this binding does not have, or does not read on their own, are ignored. */
+  readonly pausedTiers?: readonly number[]
+}
+
 const stateChanged = engineChannel('container:state-changed')
 
 /** A registered binding. */
@@ -175,13 +182,15 @@ export class RegisteredBinding implements Registered {
     }
   }
 
-  /** Starts a run. A failed or aborted start leaves the state unchanged. `heldBy` pauses it before the first fetch. */
-  async start(signal: AbortSignal, heldBy: readonly PauseReason[] = []): Promise<void> {
+  /** Starts a run. A failed or aborted start leaves the state unchanged. Its pauses apply before the first fetch. */
+  async start(signal: AbortSignal, { heldBy = [], pausedTiers = [] }: StartPauses = {}): Promise<void> {
     this.check('start')
+    for (const tier of pausedTiers) if (this.#hasTier(tier)) this.#pausedTiers.add(tier)
     try {
       await this.#begin(signal, heldBy)
     } catch (error) {
       this.#change(() => this.#pausedBy.clear())
+      this.#pausedTiers.clear()
       throw error
     }
   }
@@ -259,6 +268,13 @@ export class RegisteredBinding implements Registered {
     this.#pausedTiers.delete(tier)
     this.#run?.resumeTier(tier)
     this.#logTier(tier, 'Tier resumed')
+  }
+
+  /** Pauses these tiers, and resumes all others. A binding that does not run has none, and learns them at its start. */
+  keepPaused(tiers: readonly number[]): void {
+    if (this.#commanded !== 'RUNNING') return
+    for (const tier of [...this.#pausedTiers]) if (!tiers.includes(tier)) this.resumeTier(tier)
+    for (const tier of tiers) if (this.#hasTier(tier) && !this.#pausedTiers.has(tier)) this.pauseTier(tier)
   }
 
   /**
@@ -346,9 +362,15 @@ export class RegisteredBinding implements Registered {
         `Cannot ${command} tier ${tier} of binding '${this.label}': with orderingMode KEY all tiers share the waiting ` +
           'topic. Pause the binding instead.',
       )
-    if (tiers.some((one) => one.tier === tier)) return
+    if (this.#hasTier(tier)) return
     const known = tiers.length === 0 ? 'it has no tiers' : `its tiers are 1 to ${tiers.length}`
     throw new ArgumentError(`Cannot ${command} tier ${tier} of binding '${this.label}': ${known}.`)
+  }
+
+  /** Returns whether a tier is read on its own. */
+  #hasTier(tier: number): boolean {
+    const { tiers, waitingTopic } = this.resolved
+    return waitingTopic === undefined && tiers.some((one) => one.tier === tier)
   }
 
   #logTier(tier: number, text: string): void {

@@ -27,7 +27,15 @@ class Log {
   }
 
   command(id: string, type: 'PAUSE' | 'RESUME' | 'STOP' | 'DESTROY', awaited: readonly string[] = ['a', 'b']): bigint {
-    const entry: CommandEntry = { id, target, command: { type }, operator: { by: 'ana' }, awaited, waitMs: 10_000 }
+    return this.#command(id, { type }, awaited)
+  }
+
+  tier(id: string, type: 'PAUSE_TIER' | 'RESUME_TIER', tier: unknown): bigint {
+    return this.#command(id, { type, tier: tier as number }, ['a'])
+  }
+
+  #command(id: string, command: CommandEntry['command'], awaited: readonly string[]): bigint {
+    const entry: CommandEntry = { id, target, command, operator: { by: 'ana' }, awaited, waitMs: 10_000 }
     return this.add(commandKey(id), valueOf(entry))
   }
 
@@ -43,7 +51,7 @@ class Log {
 
 describe('the desired state', () => {
   test('is not set in an empty log', () => {
-    expect(new Log().state.desired(target, never)).toEqual({ state: undefined, open: undefined })
+    expect(new Log().state.desired(target, never)).toEqual({ state: undefined, tiers: [], open: undefined })
   })
 
   test('is that of a command before the first answer, which may still refuse it', () => {
@@ -61,7 +69,7 @@ describe('the desired state', () => {
       log.command(id, type)
       log.answer(id, 'a', 'APPLIED', undefined)
     }
-    expect(log.state.desired(target, never)).toEqual({ state: 'STOPPED', open: undefined })
+    expect(log.state.desired(target, never)).toEqual({ state: 'STOPPED', tiers: [], open: undefined })
   })
 
   test('is as before when everyone refused', () => {
@@ -72,7 +80,7 @@ describe('the desired state', () => {
     log.answer('2', 'a', 'FAILED', 'STOPPED')
     expect(log.state.desired(target, never).state).toBe('PAUSED')
     log.answer('2', 'b', 'FAILED', 'STOPPED')
-    expect(log.state.desired(target, never)).toEqual({ state: 'STOPPED', open: undefined })
+    expect(log.state.desired(target, never)).toEqual({ state: 'STOPPED', tiers: [], open: undefined })
   })
 
   test('is as before when those who answered refused, and the others are silent until time is over', () => {
@@ -86,7 +94,7 @@ describe('the desired state', () => {
   test('is that of a command without any answer', () => {
     const log = new Log()
     log.command('1', 'PAUSE')
-    expect(log.state.desired(target, always)).toEqual({ state: 'PAUSED', open: undefined })
+    expect(log.state.desired(target, always)).toEqual({ state: 'PAUSED', tiers: [], open: undefined })
   })
 
   test('is that of a command that failed after its state was reached', () => {
@@ -123,6 +131,39 @@ describe('the desired state', () => {
     expect(log.state.desired(target, always).state).toBe('PAUSED')
     expect(log.state.snapshotFor(target, upTo, 'b')).toMatchObject({ state: 'PAUSED', upTo: `${upTo}`, by: 'b' })
     expect(log.state.replacedSnapshots()).toHaveLength(1)
+  })
+})
+
+describe('the paused tiers', () => {
+  test('are those of a snapshot, and of commands behind it, and stay with the state of the binding', () => {
+    const log = new Log()
+    const upTo = log.tier('1', 'PAUSE_TIER', 2)
+    log.desired({ state: 'RUNNING', tiers: [3, 1], upTo: `${upTo}` })
+    log.tier('2', 'PAUSE_TIER', 2)
+    log.tier('3', 'RESUME_TIER', 3)
+    log.command('4', 'PAUSE')
+    expect(log.state.desired(target, always)).toEqual({ state: 'PAUSED', tiers: [1, 2], open: undefined })
+    expect(log.state.snapshotFor(target, 99n, 'b')).toMatchObject({ state: 'PAUSED', tiers: [1, 2] })
+    log.command('5', 'STOP')
+    expect(log.state.desired(target, always).tiers).toEqual([])
+    expect(log.state.snapshotFor(target, 99n, 'b')).not.toHaveProperty('tiers')
+  })
+
+  test('are none that everyone refused, also where the binding is unknown', () => {
+    const log = new Log()
+    log.tier('1', 'PAUSE_TIER', 1)
+    expect(log.state.desired(target, never)).toMatchObject({ tiers: [1], open: { entry: { id: '1' } } })
+    log.answer('1', 'a', 'FAILED', undefined)
+    expect(log.state.desired(target, never)).toEqual({ state: undefined, tiers: [], open: undefined })
+  })
+
+  test('are no numbers that another program made up', () => {
+    const log = new Log()
+    for (const [at, tier] of [0, 17, 1.5, '2', null, { valueOf: () => 1 }, [3]].entries())
+      log.tier(`${at}`, 'PAUSE_TIER', tier)
+    expect(log.state.desired(target, always).tiers).toEqual([])
+    log.desired({ state: null, tiers: 'all' as never, upTo: '99' })
+    expect(log.state.desired(target, always).tiers).toEqual([])
   })
 })
 

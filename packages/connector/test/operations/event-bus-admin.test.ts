@@ -260,6 +260,7 @@ describe('the desired state of a fleet', () => {
           join: () => ({ [Symbol.dispose]: () => {} }),
           submit: () => Promise.reject(new Error('nobody asks')),
           desired: async ({ binding }) => (binding === 'orders' ? 'PAUSED' : 'STOPPED'),
+          pausedTiers: () => [],
           statuses: async () => [],
           instances: async () => [],
           begin: () => {},

@@ -14,6 +14,7 @@ test('D23 an answer has the scope of this process alone', async () => {
     name: 'host-1',
     apply: async () => paused,
     obey: async () => {},
+    obeyTiers: async () => {},
     away: async () => paused,
     back: async () => paused,
     statuses: () => [],

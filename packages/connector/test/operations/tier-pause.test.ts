@@ -1,8 +1,10 @@
 import { ArgumentError, type AuditEntry, OperationForbiddenError } from '@waybill/core'
+import { createKafkaClient, createTopicLog } from '@waybill/kafka'
 import { describe, expect, test } from 'vitest'
 import type { Binding } from '../../src/api/binding.ts'
 import type { Connector } from '../../src/api/connector.ts'
 import { InvalidContainerStateError } from '../../src/api/connector-errors.ts'
+import { createFleetControl, type FleetControl } from '../../src/fleet/create-fleet-control.ts'
 import { type ConnectorWorld, connectorWorld } from '../support/connector-world.ts'
 
 const alice = { by: 'alice' }
@@ -26,6 +28,8 @@ async function open(
 
 const pausedOf = (bus: Connector): unknown =>
   bus.admin.binding('shipping').containers.map(({ place, pausedBy }) => [place.tier, ...pausedBy])
+
+const tier2Paused = [[0], [1], [2, 'OPERATOR']]
 
 describe('S0-119 the pause of one tier', () => {
   test('keeps its records in their topic, while the source and the other tiers continue, until it is resumed', () =>
@@ -91,6 +95,41 @@ describe('S0-119 the pause of one tier', () => {
       await world.eventually(() =>
         expect(pausedOf(bus)).toEqual([[0], [1, 'OPERATOR'], [2], [0], [1, 'OPERATOR'], [2]]),
       )
+    }))
+
+  test('holds in a process that starts later, from its first record on, and in one that starts after all others died', () =>
+    connectorWorld(async (world) => {
+      const { sim, runtime } = world
+      sim.createTopic('orders')
+      const handled: string[] = []
+      const openOn = async (instance: string, tiers = retry.tiers): Promise<readonly [Connector, FleetControl]> => {
+        const client = createKafkaClient({ brokers: sim.brokers, transport: sim.transport(instance), runtime })
+        const control = createFleetControl({ log: createTopicLog({ client, runtime }), runtime })
+        const handler: Binding['handler'] = ({ value }, { tier }) => {
+          if (tier < 2) throw new Error('not yet')
+          handled.push(`${String(value)} on ${instance}`)
+        }
+        const shipping: Binding = { topic: 'orders', groupId: 'g', handler, retry: { ...retry, tiers } }
+        const bus = world.connector({ instance, control, bindings: { shipping } }, runtime, client)
+        await bus.start()
+        return [bus, control]
+      }
+      const [one, control] = await openOn('one')
+      await one.admin.pauseTier('shipping', 2, alice)
+      const [two, other] = await openOn('two')
+      await world.write('orders', ['a', 'b'])
+      await world.sleep(30_000)
+      expect([pausedOf(one), pausedOf(two), handled]).toEqual([tier2Paused, tier2Paused, []])
+      for (const ended of [one, control, two, other]) await ended.stop()
+      const [three] = await openOn('three')
+      await world.sleep(30_000)
+      expect([pausedOf(three), handled]).toEqual([tier2Paused, []])
+      // A version of the service with fewer tiers.
+      const [four] = await openOn('four', [{ delayMs: 100, maxAttempts: 1 }])
+      expect(pausedOf(four)).toEqual([[0], [1]])
+      await four.stop()
+      await three.admin.resumeTier('shipping', 2, alice)
+      await world.eventually(() => expect(handled.toSorted()).toEqual(['a on three', 'b on three']))
     }))
 
   test('I21 asks for a permission and is in the audit log', () =>

@@ -68,6 +68,9 @@ export class ControlScene implements AsyncDisposable {
       async obey(_, state) {
         told.push(state)
       },
+      async obeyTiers(_, tiers) {
+        told.push(`TIERS ${tiers.join()}`)
+      },
       async away() {
         told.push('AWAY')
         return { instance: name, outcome: 'APPLIED', state: 'PAUSED' }

@@ -36,6 +36,36 @@ export function desiredPart({ describe, test }: ControlSuite): void {
         assert.equal(await scene.control.desired(target), state)
       })
 
+    test('is which tiers are paused, too, until a stop', async (scene) => {
+      scene.join()
+      for (const tier of [3, 1, 2, 1]) await scene.control.submit(requestOf({ type: 'PAUSE_TIER', tier }))
+      await scene.control.submit(requestOf({ type: 'RESUME_TIER', tier: 2 }))
+      assert.equal(await scene.control.desired(target), undefined)
+      assert.deepEqual(scene.control.pausedTiers(target), [1, 3])
+      for (const type of ['PAUSE', 'RESUME'] as const) await scene.control.submit(requestOf({ type }))
+      assert.equal(await scene.control.desired(target), 'RUNNING')
+      assert.deepEqual(scene.control.pausedTiers(target), [1, 3])
+      await scene.control.submit(requestOf({ type: 'STOP' }))
+      await scene.control.desired(target)
+      assert.deepEqual(scene.control.pausedTiers(target), [])
+    })
+
+    for (const type of ['DESTROY', 'UNREGISTER'] as const)
+      test(`has no paused tiers after ${type}`, async (scene) => {
+        scene.join()
+        await scene.control.submit(requestOf({ type: 'PAUSE_TIER', tier: 1 }))
+        await scene.control.submit(requestOf({ type }))
+        await scene.control.desired(target)
+        assert.deepEqual(scene.control.pausedTiers(target), [])
+      })
+
+    test('has no paused tier whose pause was refused', async (scene) => {
+      scene.join('host-1', () => ({ outcome: 'FAILED', error: new StateError('it has no tiers') }))
+      await scene.control.submit(requestOf({ type: 'PAUSE_TIER', tier: 1 }))
+      await scene.control.desired(target)
+      assert.deepEqual(scene.control.pausedTiers(target), [])
+    })
+
     test('stays as it is when positions move', async (scene) => {
       scene.join()
       await scene.control.submit(requestOf({ type: 'STOP' }))

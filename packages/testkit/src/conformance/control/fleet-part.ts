@@ -61,6 +61,39 @@ export function fleetPart({ describe, testWith }: ControlSuite): void {
       assert.equal(await scene.other.desired(target), 'STOPPED')
     })
 
+    testWith('FLEET', 'tells an instance that starts later which tiers are paused', async (scene) => {
+      const first = scene.join('host-1')
+      await scene.control.submit(requestOf({ type: 'PAUSE_TIER', tier: 2 }))
+      first[Symbol.dispose]()
+      scene.join('host-2', () => ({}), scene.other)
+      assert.equal(await scene.other.desired(target), undefined)
+      assert.deepEqual(scene.other.pausedTiers(target), [2])
+    })
+
+    testWith('FLEET', 'has an instance that missed the pause of a tier establish it, and its end', async (scene) => {
+      scene.join('host-1')
+      let isBusy = true
+      const busy = { outcome: 'FAILED', error: new StateError('busy') } as const
+      const late = scene.join('host-2', () => (isBusy ? busy : {}), scene.other)
+      for (const control of [scene.control, scene.other]) await control.desired(target)
+      await scene.knows('host-1', 'host-2')
+      const hears = (...expected: readonly string[]): Promise<unknown> =>
+        until(
+          scene.subject.runtime,
+          () => late.told,
+          (told) => told.join('; ') === expected.join('; '),
+        )
+      await scene.control.submit(requestOf({ type: 'PAUSE_TIER', tier: 2 }))
+      await hears('TIERS 2')
+      await scene.control.submit(requestOf({ type: 'RESUME_TIER', tier: 2 }))
+      await hears('TIERS 2', 'TIERS ')
+      isBusy = false
+      await scene.control.submit(requestOf({ type: 'PAUSE_TIER', tier: 1 }))
+      await scene.control.submit(requestOf({ type: 'PAUSE' }))
+      assert.equal(await scene.other.desired(target), 'PAUSED')
+      assert.deepEqual(late.told, ['TIERS 2', 'TIERS '])
+    })
+
     testWith('FLEET', 'keeps what is desired when all who said it are gone', async (scene) => {
       const first = scene.join('host-1')
       await scene.control.submit(requestOf({ type: 'PAUSE' }))
