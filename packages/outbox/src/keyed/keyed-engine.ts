@@ -72,8 +72,7 @@ export class KeyedEngine implements DeliveryEngine {
     const { runtime } = deps
     this.#report = createSettlementReport(deps.name, deps.telemetry, runtime)
     this.#telemetry = createKeyedTelemetry(deps.name, runtime)
-    this.#breaker =
-      deps.breaker === false ? undefined : createCircuitBreaker(deps.name, { ...deps.breaker, enabled: true }, runtime)
+    this.#breaker = deps.breaker === false ? undefined : createCircuitBreaker(deps.name, deps.breaker, runtime)
     this.#settler = new Settler<QueuedRow>({
       ...deps,
       order: {

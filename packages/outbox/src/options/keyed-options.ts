@@ -4,7 +4,17 @@ import {
   circuitBreakerRules,
   type ResolvedCircuitBreakerOptions,
 } from '@waybill/core/internal'
-import { durationMs, integer, nested, oneOf, orFalse, type Report, type Rule, text } from '@waybill/core/option'
+import {
+  boolean,
+  durationMs,
+  integer,
+  nested,
+  oneOf,
+  orFalse,
+  type Report,
+  type Rule,
+  text,
+} from '@waybill/core/option'
 import type { WakeUp } from '../api/wake-up.ts'
 import type { PoolOptions } from './outbox-options.ts'
 import { checkRetry, forced, mostQueued, poolRules, wakeUpRule } from './outbox-rules.ts'
@@ -67,6 +77,12 @@ export interface ResolvedKeyedOptions
   readonly breaker: ResolvedCircuitBreakerOptions | false
 }
 
+/** The rules of the breaker. An object asks for one: here `false` turns it off. */
+export const breakerRules: typeof circuitBreakerRules = {
+  ...circuitBreakerRules,
+  enabled: boolean({ default: true, because: 'who sets options of a breaker wants one' }),
+}
+
 /** The rules of {@link KeyedOptions}. */
 export const keyedRules: { readonly [K in keyof ResolvedKeyedOptions]-?: Rule<ResolvedKeyedOptions[K]> } & {
   readonly [K in Exclude<keyof ResolvedPoolOptions, keyof ResolvedKeyedOptions>]: Rule<undefined>
@@ -113,7 +129,7 @@ export const keyedRules: { readonly [K in keyof ResolvedKeyedOptions]-?: Rule<Re
     because: 'it takes a few megabytes, and statements stay fast',
   }),
   wakeUp: wakeUpRule,
-  breaker: orFalse(nested(circuitBreakerRules), {
+  breaker: orFalse(nested(breakerRules), {
     default: false,
     because: 'retries with growing delays suffice for most',
   }),

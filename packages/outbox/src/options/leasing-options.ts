@@ -1,8 +1,14 @@
 import { type Schemas } from '@waybill/core'
-import { circuitBreakerRules, type ResolvedCircuitBreakerOptions } from '@waybill/core/internal'
+import type { ResolvedCircuitBreakerOptions } from '@waybill/core/internal'
 import { durationMs, integer, nested, orFalse, type Report, type Rule } from '@waybill/core/option'
 import { shardCount } from '../api/outbox-store.ts'
-import { checkKeyedOptions, type KeyedOptions, keyedRules, type ResolvedKeyedOptions } from './keyed-options.ts'
+import {
+  breakerRules,
+  checkKeyedOptions,
+  type KeyedOptions,
+  keyedRules,
+  type ResolvedKeyedOptions,
+} from './keyed-options.ts'
 import { forced } from './outbox-rules.ts'
 import { purgeRules } from './purge-options.ts'
 
@@ -64,7 +70,7 @@ export const leasingRules: { readonly [K in keyof ResolvedLeasingOptions]-?: Rul
     because: 'few round trips, and a batch that stays small in memory',
   }),
   intervalMs: durationMs({ default: 2_000, min: 1, because: 'a commit wakes its owner by itself' }),
-  breaker: orFalse(nested(circuitBreakerRules), {
+  breaker: orFalse(nested(breakerRules), {
     default: publisherBreaker,
     because: 'a dependency that fails often is left alone for a while',
   }),
