@@ -2,6 +2,7 @@ export type { Availability, ServiceInRun, ServicesInRun, ServicesInUse } from '.
 export { describeWith, describeWithPrivate } from './describe-with.ts'
 export { exchangeRecord } from './exchange-record.ts'
 export { findServices, type RunServices } from './find-services.ts'
+export { hostile } from './hostile-errors.ts'
 export { type KindsInRun, summarizeKinds } from './kind-summary.ts'
 export type { KafkaPlace, TopicOptions } from './place/kafka-place.ts'
 export type { MysqlPlace } from './place/mysql-place.ts'

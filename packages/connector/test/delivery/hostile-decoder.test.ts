@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
+import { hostile } from '@waybill/test-support'
 import { watchRejections } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
-import { hostile } from '../../../core/test/failure/hostile.ts'
 import type { Binding } from '../../src/api/binding.ts'
 import type { DecodeOption } from '../../src/api/decode-option.ts'
 import type { DecodedRecord } from '../../src/api/handler-types.ts'

@@ -1,9 +1,9 @@
 import { NonRetryableError } from '@waybill/core'
 import { causeChain, isInstance } from '@waybill/core/internal'
+import { hostile } from '@waybill/test-support'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { labelsOf, prototypesOf, readProperty } from '../../src/failure/cause-chain.ts'
-import { hostile } from './hostile.ts'
 
 describe('a cause chain', () => {
   test('leads from the thrown value to the innermost cause', () => {

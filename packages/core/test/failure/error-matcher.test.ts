@@ -1,7 +1,7 @@
 import { NonRetryableError } from '@waybill/core'
+import { hostile } from '@waybill/test-support'
 import { describe, expect, test } from 'vitest'
 import { anyErrorPredicate, type ErrorMatcher, matcherName } from '../../src/failure/error-matcher.ts'
-import { hostile } from './hostile.ts'
 
 class BaseError extends Error {}
 class DerivedError extends BaseError {}

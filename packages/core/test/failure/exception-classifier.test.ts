@@ -11,9 +11,9 @@ import {
   skipToTier,
 } from '@waybill/core'
 import { isRoutingDecision } from '@waybill/core/internal'
+import { hostile } from '@waybill/test-support'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hostile } from './hostile.ts'
 
 class RateLimitError extends Error {}
 class ValidationError extends Error {}

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { CircuitOpenError, NonRetryableError, StateError, UnavailableError } from '@waybill/core'
 import { type FailureKind, failureKindOf } from '@waybill/core/internal'
+import { hostile } from '@waybill/test-support'
 import { describe, expect, test } from 'vitest'
-import { hostile } from './hostile.ts'
 
 const withCode = (code: string): Error => Object.assign(new Error('x'), { code })
 const withName = (name: string): Error => Object.assign(new Error('x'), { name })

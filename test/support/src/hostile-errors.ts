@@ -1,4 +1,4 @@
-/** Values a handler may throw that break careless code. Each is created anew, since some remember having been read. */
+/** Values that a handler may throw that break careless code. Each is created anew, since some remember having been read. */
 export const hostile: Readonly<Record<string, () => unknown>> = {
   undefined: () => undefined,
   null: () => null,
