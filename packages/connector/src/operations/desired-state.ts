@@ -26,7 +26,7 @@ export function desiredAfter(before: DesiredBinding, command: ControlCommand): D
 export function tiersOf(given: unknown): readonly number[] {
   if (!Array.isArray(given)) return []
   const tiers = given.filter((tier) => Number.isInteger(tier) && tier >= 1 && tier <= mostTiers) as number[]
-  return [...new Set(tiers)].sort((one, other) => one - other)
+  return [...new Set(tiers)].toSorted((one, other) => one - other)
 }
 
 /** Returns whether a command sets the desired state. */

@@ -273,7 +273,7 @@ export class RegisteredBinding implements Registered {
   /** Pauses these tiers, and resumes all others. A binding that does not run has none, and learns them at its start. */
   keepPaused(tiers: readonly number[]): void {
     if (this.#commanded !== 'RUNNING') return
-    for (const tier of [...this.#pausedTiers]) if (!tiers.includes(tier)) this.resumeTier(tier)
+    for (const tier of this.#pausedTiers) if (!tiers.includes(tier)) this.resumeTier(tier)
     for (const tier of tiers) if (this.#hasTier(tier) && !this.#pausedTiers.has(tier)) this.pauseTier(tier)
   }
 

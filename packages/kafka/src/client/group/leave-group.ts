@@ -29,9 +29,11 @@ export async function leaveGroup(
   const endAt = clock.monotonic() + timeoutMs
   const members = [{ memberId, groupInstanceId: instanceId, reason: 'the member stops' }]
   let isSettled = memberId !== ''
-  const settled = Promise.allSettled([unanswered]).then(() => {
+  const settle = async (): Promise<void> => {
+    await Promise.allSettled([unanswered])
     isSettled = true
-  })
+  }
+  const settled = settle()
   try {
     for (let failures = 1; ; failures++) {
       const isLast = isSettled

@@ -55,14 +55,15 @@ function interceptorCase(): OutboxEffect {
   }
 }
 
+const firstPurge = async (scene: OutboxScene): Promise<PurgeCall | undefined> => {
+  await (await scene.start()).add(1, 30_000)
+  return scene.given<PurgeCall>('purge', 0)[0]
+}
+
 /** The options of purging, which modes share. */
 export function purgeEffects(section: string, mode: 'singleNode' | 'leasing'): readonly OutboxEffect[] {
   const of = { section, mode } as const
   const soon = { purge: { intervalMs: 1_000 } }
-  const firstPurge = async (scene: OutboxScene): Promise<PurgeCall | undefined> => {
-    await (await scene.start()).add(1, 30_000)
-    return scene.given<PurgeCall>('purge', 0)[0]
-  }
   return [
     {
       ...of,
