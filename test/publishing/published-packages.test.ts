@@ -224,6 +224,24 @@ describe.each(nodes)('waybill-contract on Node $major', ({ find }) => {
   })
 })
 
+describe.each(nodes)('waybill-admin on Node $major', ({ find }) => {
+  test('lists its options, and says which brokers do not answer', async (context) => {
+    const node = pathOf(find(), context)
+    const command = (...args: string[]): Promise<string> =>
+      run(node, [join(project.root, 'node_modules', '.bin', 'waybill-admin'), ...args], project.root)
+    expect(await command('--help')).toContain('--brokers HOST:PORT')
+    await expect(command('--port', '0')).rejects.toMatchObject({
+      cause: { code: 2 },
+      message: expect.stringContaining('--brokers is required') as unknown,
+    })
+    // A port that no service has: TCP refuses it at once.
+    await expect(command('--brokers', '127.0.0.1:1', '--port', '0')).rejects.toMatchObject({
+      cause: { code: 1 },
+      message: expect.stringContaining('127.0.0.1:1') as unknown,
+    })
+  })
+})
+
 function contractCatalog(version: number, id: string): string {
   return `import { defineEvents } from '@waybill/core'
 import { z } from 'zod'

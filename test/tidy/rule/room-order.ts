@@ -178,6 +178,7 @@ export const roomPlans: readonly RoomPlan[] = [
       'triage',
       'server',
       'mount',
+      'command',
     ],
   },
   {

@@ -5,6 +5,7 @@ import { ArgumentError, applicationOperator, type Runtime } from '@waybill/core'
 import type { DeadLetterIndex, IndexPosition, LogRange } from '@waybill/core/internal'
 import type { KafkaClient } from '@waybill/kafka'
 import { fingerprintRule } from './fingerprint.ts'
+import { foreignTopicsOf } from './foreign-topics.ts'
 import { GroupFollower } from './group-follower.ts'
 import { IndexReading } from './index-reading.ts'
 import type { IndexingRule } from './indexed-letter.ts'
@@ -16,6 +17,8 @@ export interface LetterIndexingDeps {
   readonly index: DeadLetterIndex
   readonly connector: Connector | undefined
   readonly clusters: Readonly<Record<string, KafkaClient>>
+  /** Names of topics of other programs, by cluster. */
+  readonly foreignTopics: Readonly<Record<string, readonly string[]>>
   readonly rule: IndexingRule
   readonly runtime: Runtime
   /** Returns the name of a binding in permissions and answers. */
@@ -61,12 +64,12 @@ export class LetterIndexing {
     this.index = deps.index
     const { fingerprint, fingerprintVersion = '1' } = deps.rule
     this.#ruleVersion = fingerprint === undefined ? fingerprintRule : `host-${fingerprintVersion}`
-    if (deps.index.mode === 'INDEX' && deps.connector !== undefined) this.#following = this.#follow()
+    if (deps.index.mode === 'INDEX' && this.#hasTopics) this.#following = this.#follow()
   }
 
   /** Waits until an index in memory is filled, at most ten seconds: see the source for how far it is. */
   async current(): Promise<void> {
-    if (this.index.mode === 'INDEX' || this.#deps.connector === undefined) return
+    if (this.index.mode === 'INDEX' || !this.#hasTopics) return
     const { runtime } = this.#deps
     const isFresh = this.#filledAt !== undefined && runtime.clock.monotonic() - this.#filledAt < freshMs
     if (isFresh) return
@@ -97,8 +100,9 @@ export class LetterIndexing {
         lagRecords += begin < until ? until - begin : 0n
       }
     }
-    const unread = this.#bindings().filter(({ cluster }) => !Object.hasOwn(this.#deps.clusters, cluster))
-    const unreadClusters = [...new Set(unread.map(({ cluster }) => cluster))]
+    const { clusters, foreignTopics } = this.#deps
+    const named = [...this.#bindings().map(({ cluster }) => cluster), ...Object.keys(foreignTopics)]
+    const unreadClusters = [...new Set(named.filter((cluster) => !Object.hasOwn(clusters, cluster)))]
     return { mode: this.index.mode, upTo, lagRecords, leftOut: this.index.leftOut ?? 0, unreadClusters }
   }
 
@@ -145,7 +149,24 @@ export class LetterIndexing {
     }))
   }
 
+  get #hasTopics(): boolean {
+    const { connector, foreignTopics } = this.#deps
+    return connector !== undefined || Object.keys(foreignTopics).length > 0
+  }
+
   async #findTopics(): Promise<readonly LetterTopic[]> {
+    const bound = await this.#boundTopics()
+    const { clusters, foreignTopics } = this.#deps
+    const foreign = await Promise.all(
+      Object.entries(foreignTopics).map(async ([cluster, names]) => {
+        const client = Object.hasOwn(clusters, cluster) ? clusters[cluster] : undefined
+        return client === undefined ? [] : foreignTopicsOf(cluster, client, names)
+      }),
+    )
+    return [...bound, ...foreign.flat().filter((one) => !bound.some((other) => isSame(one, other)))]
+  }
+
+  async #boundTopics(): Promise<readonly LetterTopic[]> {
     const { connector, clusters } = this.#deps
     if (connector === undefined) return []
     const readable = this.#bindings().filter(({ cluster }) => Object.hasOwn(clusters, cluster))

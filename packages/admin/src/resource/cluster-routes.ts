@@ -96,7 +96,9 @@ export function clusterRoutes(services: AdminServices): readonly Route[] {
       async run(call) {
         const { role } = call.query
         const topics = (await boundTopics(services, call)).filter(
-          ({ uses }) => role === undefined || uses.some((use) => use.role === role),
+          // A dead letter topic of another program has no binding here.
+          ({ uses }) =>
+            role === undefined || (uses.length === 0 ? role === 'DLT' : uses.some((use) => use.role === role)),
         )
         const items: object[] = []
         for (const [cluster, client] of Object.entries(options.clusters)) {

@@ -20,7 +20,7 @@ export interface BoundTopic {
 
 /** Returns the topics of the bindings that an operator may see. Tiers are known while their binding runs. */
 export async function boundTopics(
-  { connector }: AdminServices,
+  { connector, letters }: AdminServices,
   call: Pick<Call, 'grants' | 'operator'>,
 ): Promise<readonly BoundTopic[]> {
   const found: { cluster: string; topic: string; use: BoundTopic['uses'][number] }[] = []
@@ -32,12 +32,15 @@ export async function boundTopics(
     for (const topic of new Set(dead.map((one) => one.topic)))
       found.push({ cluster: view.cluster, topic, use: { binding, role: 'DLT' } })
   }
+  const foreign = call.grants.allows('dlt:read', undefined) ? await letters.topics() : []
   const byTopic = Map.groupBy(found, ({ cluster, topic }) => JSON.stringify([cluster, topic]))
-  return [...byTopic.values()].flatMap(([first, ...others]) =>
+  const bound = [...byTopic.values()].flatMap(([first, ...others]) =>
     first === undefined
       ? []
       : [{ cluster: first.cluster, topic: first.topic, uses: [first, ...others].map(({ use }) => use) }],
   )
+  const shown = foreign.filter(({ bindings }) => bindings.length === 0)
+  return [...bound, ...shown.map(({ cluster, topic }) => ({ cluster, topic, uses: [] }))]
 }
 
 function tiersOf({ containers }: BindingView): readonly string[] {

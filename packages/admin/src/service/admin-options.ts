@@ -77,6 +77,11 @@ export interface AdminOptions {
   readonly deadLetters?: DeadLetterIndex
   /** The parts of dead letters that the index holds, and how it groups them. @defaultValue all of them */
   readonly indexing?: IndexingOptions
+  /**
+   * Dead letter topics of other programs, by cluster, which are shown and never changed: names, of which a `*` stands for any
+   * characters and case does not matter. @defaultValue those of the bindings alone
+   */
+  readonly deadLetterTopics?: Readonly<Record<string, readonly string[]>>
   /** Returns the operator who sends a request; null if unknown. @defaultValue none: only requests from this machine are answered */
   readonly identify?: (request: AdminRequest) => Promise<AdminIdentity | null> | AdminIdentity | null
   /** Returns what the operator may do. @defaultValue READ_ONLY; without `identify` ALL */
@@ -113,6 +118,7 @@ export interface ResolvedAdminOptions
   readonly publicMetrics: boolean
   readonly operationLeaseMs: number
   readonly console: boolean
+  readonly deadLetterTopics: Readonly<Record<string, readonly string[]>>
   readonly runtime: Runtime
 }
 
@@ -160,6 +166,7 @@ const rules = {
     fingerprint: optional(func<NonNullable<IndexingOptions['fingerprint']>>()),
     fingerprintVersion: text({ default: '1', because: 'a first rule has one version' }),
   }),
+  deadLetterTopics: mapOf(list(text()), { default: {}, because: 'bindings name their topics' }),
   identify: optional(func<NonNullable<AdminOptions['identify']>>()),
   authorize: optional(func<NonNullable<AdminOptions['authorize']>>()),
   payloads: nested({

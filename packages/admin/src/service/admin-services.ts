@@ -39,6 +39,7 @@ export function createServices(options: ResolvedAdminOptions): AdminServices {
     index,
     connector,
     clusters: options.clusters,
+    foreignTopics: options.deadLetterTopics,
     rule: options.indexing,
     runtime,
     keyOf: bindingKey,

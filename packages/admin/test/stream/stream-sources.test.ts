@@ -1,5 +1,7 @@
+import { systemRuntime } from '@waybill/core'
 import { expect, test } from 'vitest'
 import { type AdminWorld, adminWorld } from '../support/admin-world.ts'
+import { sqliteOutbox } from '../support/sqlite-outbox.ts'
 
 interface Followed {
   /** Returns what was sent since the last call, once it has a text. */
@@ -66,3 +68,21 @@ test('the stream hides what its reader may not read', () =>
     expect(text).toContain('mail')
     expect(text).not.toMatch(/shipping|event: audit|event: operation/)
   }))
+
+test('the stream shows failure groups without payloads, and outboxes', async () => {
+  using rows = await sqliteOutbox([], systemRuntime)
+  await rows.write('DEAD')
+  const admin = { outboxes: { orders: rows.outbox } }
+  const access = { vic: { 'dlt:read': ['shipping'], 'outbox:read': ['mails'] } } as const
+  await adminWorld({ admin, access }, async (world) => {
+    const stream = await follow(world, 'ana', 'groups,overview')
+    expect(await stream.until('event: snapshot')).toContain('"outbox":[{"key":"orders","outbox":"orders"')
+    const limited = await follow(world, 'vic', 'groups,overview')
+    expect(await limited.until('event: snapshot')).toContain('"group":[],"outbox":[]')
+    await world.connector.start()
+    await world.write('orders', ['a1', 'a2'])
+    const sent = await stream.until('event: group')
+    expect(sent).toMatch(/"exception":"NonRetryableError","message":\{"hidden":true,"bytes":\d+\}/)
+    expect(await limited.until('event: heartbeat')).not.toContain('NonRetryableError')
+  })
+})

@@ -58,7 +58,7 @@ export interface AdminWorld {
 export interface WorldOptions {
   readonly access?: Readonly<Record<string, AdminAccess>>
   readonly admin?: Partial<AdminOptions>
-  readonly connector?: Partial<ConnectorOptions>
+  readonly connector?: Partial<ConnectorOptions> | ((runtime: Runtime) => Partial<ConnectorOptions>)
   /** Whether the handler of `shipping` succeeds. */
   readonly isHandled?: (value: string) => boolean
 }
@@ -114,7 +114,7 @@ export async function adminWorld(options: WorldOptions, program: (world: AdminWo
         },
         mail: { topic: 'mails', groupId: 'mail', handler: () => {} },
       },
-      ...options.connector,
+      ...(typeof options.connector === 'function' ? options.connector(runtime) : options.connector),
     })
     stack.defer(() => connector.stop({ deadlineMs: 1_000 }).catch(() => {}))
     const access = options.access ?? {}
