@@ -80,6 +80,8 @@ export class ShardQueue {
   #ownFence: LeaseFence | undefined
   #running = 0
   #isClosed = false
+  /** Whether a read has reached the end of the shard. */
+  #wasWhole = false
   /** Whether an outcome was fenced. No other is written then: the next owner delivers what is behind it (I22). */
   isRefused: boolean = false
   /** Whether the table may have unread rows: after a full read, a commit, a release, or a sweep. */
@@ -90,6 +92,8 @@ export class ShardQueue {
   isBlind: boolean
   /** When it was last read from the start, by the monotonic clock. */
   sweptAt: number = Number.NEGATIVE_INFINITY
+  /** Whether the read from the start has not reached the end yet. */
+  isSweeping: boolean = false
 
   constructor(lease: ShardLease, rules: ShardRules) {
     this.lease = lease
@@ -196,7 +200,12 @@ export class ShardQueue {
     // A cut read that returned no row of this shard proves nothing about it.
     if (earlier === undefined && (isWhole || last !== undefined)) this.#floor.keptUpTo(isWhole ? null : (last ?? null))
     this.#floor.end(last)
-    this.isBacklogged = !isWhole
+    // Once all was read, a sweep seldom finds more. Before, a shard that a cut read did not get to may be full.
+    if (last !== undefined || !isCut || !this.#wasWhole) this.isBacklogged = !isWhole
+    if (isWhole) {
+      this.isSweeping = false
+      this.#wasWhole = true
+    }
     this.isHungry ||= !isWhole
     this.#stopReading(now)
   }
@@ -213,6 +222,7 @@ export class ShardQueue {
    */
   sweep(now: number): void {
     this.sweptAt = now
+    this.isSweeping = true
     this.#parking.sweep()
     this.#lowerFloor(null)
   }

@@ -69,6 +69,8 @@ const deadScanMs = 5_000
  */
 const sweepPerSkippedMs = 20
 const longestSkippedSweepMs = 120_000
+/** Their pause per read: large rows take many reads, which are then about as frequent as those of an idle node. */
+const sweepPerReadMs = 500
 /** The limit of keys that wait for unavailable destinations. Beyond it nothing is read, since each costs memory. */
 const maxParkedKeys = 500_000
 const repeats: BackoffPolicy = { initialMs: 50, multiplier: 2, maxMs: 5_000, jitterExceedsMax: false }
@@ -81,6 +83,9 @@ export class ShardReader {
   #readAllAt = Number.NEGATIVE_INFINITY
   #deadScanAt = Number.NEGATIVE_INFINITY
   #sweepEveryMs = sweepMs
+  /** The reads of the current sweep of shards with waiting rows, and of the one before. */
+  #sweepReads = 0
+  #sweepReadsBefore = 0
   readonly #numbers: NumberWatch
   readonly #probes: ProbeReader
   readonly #pause: Pause
@@ -153,15 +158,20 @@ export class ShardReader {
   #applyTime(now: number): void {
     const isTimeToRead = now >= this.#readAllAt
     if (isTimeToRead) this.#readAllAt = now + this.#deps.intervalMs
+    const isSweepOver = !this.#dispatcher.queues.some(isRereading)
     for (const queue of this.#dispatcher.queues) {
       queue.releaseDue(now)
       if (now - queue.sweptAt >= this.#sweepIntervalOf(queue)) queue.sweep(now)
       else if (isTimeToRead) queue.isHungry = true
     }
+    if (!isSweepOver || !this.#dispatcher.queues.some(isRereading)) return
+    this.#sweepReadsBefore = this.#sweepReads
+    this.#sweepReads = 0
   }
 
   #sweepIntervalOf({ isHungry, skipped }: ShardQueue): number {
-    const skippedMs = Math.min(longestSkippedSweepMs, skipped * sweepPerSkippedMs)
+    const readMs = skipped === 0 ? 0 : Math.max(this.#sweepReads, this.#sweepReadsBefore) * sweepPerReadMs
+    const skippedMs = Math.min(longestSkippedSweepMs, Math.max(skipped * sweepPerSkippedMs, readMs))
     return Math.max(isHungry ? sweepBacklogMs : 0, this.#sweepEveryMs, skippedMs)
   }
 
@@ -181,6 +191,7 @@ export class ShardReader {
   async #read({ shards: queues, limit, maxChain, maxChainBytes }: ReadPlan<ShardQueue>): Promise<void> {
     const shards = queues.map((queue) => queue.beginRead(this.#numbers.upTo))
     const query = { shards, limit, maxBytes: this.#budget.readBytes }
+    if (queues.some(isRereading)) this.#sweepReads++
     let found: Found
     try {
       found = await this.#deps.database.connection((connection) => this.#find(connection, queues, query))
@@ -269,4 +280,9 @@ export class ShardReader {
   #now(): number {
     return this.#deps.runtime.clock.monotonic()
   }
+}
+
+/** Whether the shard is read from its start, past rows that wait for their destinations. */
+function isRereading({ isSweeping, skipped }: ShardQueue): boolean {
+  return isSweeping && skipped > 0
 }

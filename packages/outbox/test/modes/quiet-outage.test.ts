@@ -6,7 +6,7 @@ import { createHarness } from '../support/outbox-harness.ts'
 
 const minuteMs = 60_000
 const outageMs = 2 * minuteMs
-const modes = ['singleNode', 'ordered'] as const
+const modes = ['singleNode', 'multiNode', 'ordered', 'keyed', 'leasing'] as const
 type Mode = (typeof modes)[number]
 
 /** An event of a key, of so many bytes. */
@@ -20,7 +20,8 @@ interface Planned {
 interface Case {
   readonly behind: string
   readonly rows: readonly Planned[]
-  readonly options?: Readonly<Record<string, unknown>>
+  /** Whether memory has room for one row only. */
+  readonly isTight?: boolean
 }
 
 const twenty = Array.from({ length: 20 }, (_, n): Planned => ({ key: `key-${n % 3}` }))
@@ -32,7 +33,7 @@ const cases: readonly Case[] = [
     behind: 'a full page of unreadable rows',
     rows: [{}, ...Array.from({ length: 20 }, (): Planned => ({ isBroken: true }))],
   },
-  { behind: 'more rows than the buffer holds', rows: twenty, options: { coldQueueCapacity: 1 } },
+  { behind: 'more rows than the buffer holds', rows: twenty, isTight: true },
   { behind: 'more bytes than the buffer holds', rows: twenty.map((row) => ({ ...row, bytes: 30_000 })) },
   { behind: 'rows larger than the buffer', rows: twenty.map((row) => ({ ...row, bytes: 90_000 })) },
   {
@@ -43,8 +44,17 @@ const cases: readonly Case[] = [
 
 const isPoisonous = ({ payloadJson }: EventEnvelope): boolean => (payloadJson ?? '').includes('poison')
 
+/** Small pages and buffers, as far as the mode has them. */
+function buffersOf(mode: Mode, { isTight = false }: Pick<Case, 'isTight'>): Readonly<Record<string, unknown>> {
+  const isKeyed = mode === 'keyed' || mode === 'leasing'
+  const batchSize = mode === 'leasing' ? 100 : isKeyed ? 8 : 2
+  const capacity = isKeyed ? { maxBuffered: 1 } : { coldQueueCapacity: 1 }
+  const locking = mode === 'multiNode' ? { claimLocking: { timeoutMs: 10_000 } } : {}
+  return { batchSize, maxBufferedBytes: 65_536, ...locking, ...(isTight ? capacity : {}) }
+}
+
 /** A node of a mode with small buffers, and a listener that reaches no destination until the test lets it. */
-function setup(mode: Mode, options: Readonly<Record<string, unknown>> = {}) {
+function setup(mode: Mode, one: Pick<Case, 'isTight'>) {
   const harness = createHarness()
   const { runtime, outbox: table } = harness
   const scene = { isAway: true }
@@ -54,7 +64,7 @@ function setup(mode: Mode, options: Readonly<Record<string, unknown>> = {}) {
     if (isPoisonous(event)) throw new NonRetryableError('It cannot be read.')
     if (scene.isAway) throw new UnavailableError('The broker does not respond.', { destination: undefined })
   }
-  const base = { ...harness.base, batchSize: 2, maxBufferedBytes: 65_536, ...options } as const
+  const base = { ...harness.base, ...buffersOf(mode, one) } as const
   const outbox = Outbox[mode]<never, MemoryTx>(base as never)
   const write = (rows: readonly Planned[]): void => {
     for (const { key = 'key-0', bytes = 0, isBroken = false, isPoison = false } of rows) {
@@ -73,8 +83,8 @@ function setup(mode: Mode, options: Readonly<Record<string, unknown>> = {}) {
   return { harness, runtime, table, outbox, scene, write, commit, statements }
 }
 
-async function statementsWhenIdle(mode: Mode, options: Case['options']): Promise<number> {
-  const { runtime, outbox, statements } = setup(mode, options)
+async function statementsWhenIdle(mode: Mode, one: Case): Promise<number> {
+  const { runtime, outbox, statements } = setup(mode, one)
   await runtime.run(() => outbox.start())
   await runtime.advance(outageMs)
   await runtime.run(() => outbox.stop())
@@ -83,8 +93,8 @@ async function statementsWhenIdle(mode: Mode, options: Case['options']): Promise
 
 describe.each(modes)('I23 while an event of %s waits for its destination', (mode) => {
   test.each(cases)('neither the table nor the destination is asked more often: behind it are $behind', async (one) => {
-    const idle = await statementsWhenIdle(mode, one.options)
-    const { harness, runtime, table, outbox, scene, write, commit, statements } = setup(mode, one.options)
+    const idle = await statementsWhenIdle(mode, one)
+    const { harness, runtime, table, outbox, scene, write, commit, statements } = setup(mode, one)
     write(one.rows)
     await runtime.run(() => outbox.start())
     await runtime.advance(outageMs)
