@@ -1,9 +1,10 @@
 import { StateError } from '@waybill/core'
 import { type SqlConnection } from '@waybill/core/internal'
 import { type OutboxStore } from '@waybill/outbox'
-import { checkOwner, checkStorable } from '@waybill/outbox/internal'
+import { checkOwner, checkStorable, type RowRef } from '@waybill/outbox/internal'
 import { asSent } from './sim-outbox-row.ts'
 import type { SimOutboxTable } from './sim-outbox-table.ts'
+import type { SimRowLocks } from './sim-row-locks.ts'
 import { SimSession } from './sim-session.ts'
 import { SimSqlError, type SimStatement } from './sql-faults.ts'
 
@@ -11,7 +12,13 @@ import { SimSqlError, type SimStatement } from './sql-faults.ts'
  * The store of a simulated database: each call is one statement, which commits by itself. Only inserts are part of a
  * transaction, as only they are in the engine.
  */
-export function createSimOutboxStore(table: SimOutboxTable): OutboxStore {
+export function createSimOutboxStore(table: SimOutboxTable, locks: SimRowLocks): OutboxStore {
+  const change = <T>(
+    connection: SqlConnection,
+    statement: SimStatement,
+    rows: readonly RowRef[],
+    effect: () => T,
+  ): Promise<T> => run(connection, statement, effect, () => locks.pass(rows))
   return {
     async insertNew(connection, events, options) {
       for (const event of events) checkStorable(event, null)
@@ -34,23 +41,28 @@ export function createSimOutboxStore(table: SimOutboxTable): OutboxStore {
     pollPending: async (connection, query) => run(connection, 'pollPending', () => table.pollPending(query)),
     claimPending: async (connection, lease, query) => {
       checkOwner(lease.owner)
-      return run(connection, 'claimPending', () => table.claimPending(lease, query))
+      return run(connection, 'claimPending', () => table.claimPending(lease, query, (seq) => locks.isLocked(seq)))
     },
-    renew: async (connection, rows, lease) => run(connection, 'renew', () => table.renew(rows, lease)),
-    release: async (connection, rows, lease) => run(connection, 'release', () => table.release(rows, lease)),
+    renew: async (connection, rows, lease) => change(connection, 'renew', rows, () => table.renew(rows, lease)),
+    release: async (connection, rows, lease) => change(connection, 'release', rows, () => table.release(rows, lease)),
     markDone: async (connection, rows, fence, { whenDone }) => {
       const sent = asSent(fence)
-      return run(connection, 'markDone', () => table.markDone(rows, sent, whenDone))
+      return change(connection, 'markDone', rows, () => table.markDone(rows, sent, whenDone))
     },
     markRetry: async (connection, rows, fence) => {
       const sent = asSent(fence)
-      return run(connection, 'markRetry', () => table.markRetry(rows, sent))
+      return change(connection, 'markRetry', rows, () => table.markRetry(rows, sent))
     },
     markDead: async (connection, rows, fence) => {
       const sent = asSent(fence)
-      return run(connection, 'markDead', () => table.markDead(rows, sent))
+      return change(connection, 'markDead', rows, () => table.markDead(rows, sent))
     },
-    lockedRows: async (connection) => run(connection, 'lockedRows', () => new Set()),
+    lockedRows: async (connection, rows) =>
+      run(
+        connection,
+        'lockedRows',
+        () => new Set(rows.map(({ seq }) => seq).filter((seq) => locks.isLocked(seq) && table.has(seq))),
+      ),
     statusOf: async (connection, eventIds) => run(connection, 'statusOf', () => table.statusOf(eventIds)),
     backlog: async (connection, { countUpTo }) => run(connection, 'backlog', () => table.backlog(countUpTo)),
     queryDead: async (connection, query) => run(connection, 'queryDead', () => table.queryDead(query)),
@@ -81,11 +93,16 @@ function sessionOf(connection: SqlConnection): SimSession {
 }
 
 /** Runs a statement that commits by itself. */
-function run<T>(connection: SqlConnection, statement: SimStatement, effect: () => T): Promise<T> {
+function run<T>(
+  connection: SqlConnection,
+  statement: SimStatement,
+  effect: () => T,
+  before?: () => Promise<void>,
+): Promise<T> {
   const session = sessionOf(connection)
   if (session.tx !== undefined)
     throw new StateError(`${statement} runs outside of transactions here.`, {
       hint: 'Lend it a connection of its own: database.connection(…).',
     })
-  return session.execute(statement, effect)
+  return session.execute(statement, effect, before)
 }

@@ -76,6 +76,11 @@ export class SimOutboxTable {
     return this.rows.find((row) => row.isCommitted && row.event.eventId === eventId)
   }
 
+  /** Whether there is a row with this number that is committed. */
+  has(seq: bigint): boolean {
+    return this.rows.some((row) => row.seq === seq && row.isCommitted)
+  }
+
   /** Numbers are given here, and seen by others only from {@link commit} on: in whatever order transactions end. */
   insert(events: readonly EventEnvelope[], { lease, availableAt }: InsertOptions): SimOutboxRow[] {
     const now = this.#now()
@@ -134,9 +139,11 @@ export class SimOutboxTable {
     return new Map(found.map(({ seq, event }) => [seq, event.eventId]))
   }
 
-  claimPending(lease: RowLease, query: PendingQuery): PendingRow[] {
+  /** @param isSkipped - whether another transaction has locked the row */
+  claimPending(lease: RowLease, query: PendingQuery, isSkipped: (seq: bigint) => boolean = () => false): PendingRow[] {
     const now = this.#now()
     const claimable = this.#due(query)
+      .filter(({ seq }) => !isSkipped(seq))
       .filter((row) => row.lockedBy === null || row.lockedUntil <= now || isLockedBy(row, lease))
       .slice(0, query.limit)
     const taken = takeWithin(claimable, query.maxBytes)

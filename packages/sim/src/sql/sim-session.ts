@@ -16,7 +16,12 @@ export interface SessionTx {
 }
 
 /** How a session has a statement carried out. */
-export type Carry = <T>(session: SimSession, statement: SimStatement, effect: () => T | Promise<T>) => Promise<T>
+export type Carry = <T>(
+  session: SimSession,
+  statement: SimStatement,
+  effect: () => T | Promise<T>,
+  before?: () => Promise<void>,
+) => Promise<T>
 
 /** One session of the simulated database. It speaks no SQL: the store gives it what a statement does. */
 export class SimSession implements SqlConnection {
@@ -33,9 +38,13 @@ export class SimSession implements SqlConnection {
     this.#carry = carry
   }
 
-  /** Resolves with what the statement answers, as soon as the process gets it. */
-  execute<T>(statement: SimStatement, effect: () => T | Promise<T>): Promise<T> {
-    return this.#carry(this, statement, effect)
+  /**
+   * Resolves with what the statement answers, as soon as the process gets it.
+   *
+   * @param before - what the server waits for before it carries the statement out
+   */
+  execute<T>(statement: SimStatement, effect: () => T | Promise<T>, before?: () => Promise<void>): Promise<T> {
+    return this.#carry(this, statement, effect, before)
   }
 
   query(): Promise<SqlResult> {

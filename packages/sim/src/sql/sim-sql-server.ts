@@ -10,6 +10,7 @@ import { SimDatabase } from './sim-database.ts'
 import type { RowChange, SimOutboxRow } from './sim-outbox-row.ts'
 import { createSimOutboxStore } from './sim-outbox-store.ts'
 import { SimOutboxTable } from './sim-outbox-table.ts'
+import { SimRowLocks } from './sim-row-locks.ts'
 import { SimSession } from './sim-session.ts'
 import { SimTx } from './sim-tx.ts'
 import { SimSqlError, type SimStatement, type SqlFaultProfile, SqlFaults, type SqlMishap } from './sql-faults.ts'
@@ -48,6 +49,8 @@ export function createSimSqlServer(options: SimSqlServerOptions): SimSqlServer {
 export class SimSqlServer {
   readonly table: SimOutboxTable
   readonly store: OutboxStore
+  /** Locks of rows that others hold. */
+  readonly rowLocks: SimRowLocks
   readonly #runtime: Runtime
   readonly #latencyMs: number
   readonly #witness: SqlWitness
@@ -69,7 +72,8 @@ export class SimSqlServer {
       () => this.now(),
       (row, change) => witness.changed?.(row, change, this.#client),
     )
-    this.store = createSimOutboxStore(this.table)
+    this.rowLocks = new SimRowLocks(runtime)
+    this.store = createSimOutboxStore(this.table, this.rowLocks)
   }
 
   /** The database's own clock, which processes never see: it may differ from theirs, and jump. */
@@ -138,9 +142,9 @@ export class SimSqlServer {
   }
 
   #open({ name, receive }: SimSqlClient): SimSession {
-    const session = new SimSession(name, (own, statement, effect) => {
+    const session = new SimSession(name, (own, statement, effect, before) => {
       this.#witness.sending?.(statement, name)
-      return this.#observed(statement, name, receive(this.#carry(own, statement, effect)))
+      return this.#observed(statement, name, receive(this.#carry(own, statement, effect, before)))
     })
     this.#sessions.add(session)
     return session
@@ -162,12 +166,18 @@ export class SimSqlServer {
     }
   }
 
-  async #carry<T>(session: SimSession, statement: SimStatement, effect: () => T | Promise<T>): Promise<T> {
+  async #carry<T>(
+    session: SimSession,
+    statement: SimStatement,
+    effect: () => T | Promise<T>,
+    before?: () => Promise<void>,
+  ): Promise<T> {
     const { fault, delaysMs }: SqlMishap = this.#faults.draw(statement)
     await this.#travel(delaysMs[0])
     this.#requireLink(session, statement)
     if (fault === 'cut') this.#break(session, statement)
     if (fault === 'refused') this.#refuse(session, statement)
+    await before?.()
     this.#client = session.client
     const answer = await effect()
     if (fault === 'lostAnswer') this.#break(session, statement)
