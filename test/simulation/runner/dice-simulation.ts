@@ -7,6 +7,8 @@ import { isAllowed } from './dice-rule.ts'
 export const brokenSeed = 13
 /** Never completes. */
 export const stuckSeed = 66
+/** Takes a while, and makes progress. */
+export const slowSeed = 88
 /** Ends its process. */
 export const crashingSeed = 77
 /** Differs on every run. */
@@ -29,6 +31,7 @@ export const simulation: Simulation = {
   ],
   async run(seed, { trace } = {}): Promise<SeedReport> {
     while (seed === stuckSeed);
+    if (seed === slowSeed) await dawdle()
     if (seed === crashingSeed) await crash()
     trace?.(`rolled ${seed}`)
     return {
@@ -41,6 +44,11 @@ export const simulation: Simulation = {
       rareStates: new Map([[seed % 2 === 0 ? 'even' : 'odd', 1]]),
     }
   },
+}
+
+/** Computes for longer than a seed may be silent, in small steps. */
+async function dawdle(): Promise<void> {
+  for (const endsAt = performance.now() + 1_000; performance.now() < endsAt; ) await new Promise(setImmediate)
 }
 
 /** Crashes as an unhandled rejection does. */

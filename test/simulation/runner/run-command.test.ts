@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { expect, test } from 'vitest'
 import type { Simulation } from '../simulation.ts'
 import { parseCommandLine, UsageError } from './command-line.ts'
-import { brokenSeed, crashingSeed, moodySeed, simulation, stuckSeed } from './dice-simulation.ts'
+import { brokenSeed, crashingSeed, moodySeed, simulation, slowSeed, stuckSeed } from './dice-simulation.ts'
 import { runSimulation, traceSeed } from './run-command.ts'
 import { runSeeds } from './seed-pool.ts'
 
@@ -90,18 +90,18 @@ test('a trace shows what a seed does, with a bug planted if asked for', async ()
   await expect(run(['--trace', '1', '--mutant', 'x'], simulation, traceSeed)).rejects.toThrow(UsageError)
 })
 
-test('a seed that never ends, or ends its process, is a violation, and the others are run', async () => {
+test('a seed that never ends, or ends its process, is a violation, and slow ones and others are run', async () => {
   const found: string[] = []
   await runSeeds({
     simulation,
     mutant: null,
     workers: 1,
     stuckMs: 500,
-    seeds: [stuckSeed, 1, crashingSeed, 2],
+    seeds: [stuckSeed, 1, slowSeed, crashingSeed, 2],
     report({ seed, violations: [violation] }) {
       found.push(`${seed} ${violation?.invariant ?? 'fine'}`)
       return false
     },
   })
-  expect(found).toEqual([`${stuckSeed} STUCK`, '1 fine', `${crashingSeed} CRASH`, '2 fine'])
+  expect(found).toEqual([`${stuckSeed} STUCK`, '1 fine', `${slowSeed} fine`, `${crashingSeed} CRASH`, '2 fine'])
 })

@@ -9,8 +9,13 @@ import { join } from 'node:path'
 import type { Mutant, SeedReport, Simulation } from '../simulation.ts'
 import type { SeedAnswer, SeedTask } from './seed-process.ts'
 
-/** A seed takes tens of milliseconds. One that takes this long never completes. */
+/**
+ * How long a process may do nothing but compute. A seed that makes progress turns its event loop all the time, and ends at its
+ * limit of events: one with an outage of hours takes seconds, and a minute on a busy machine.
+ */
 export const defaultStuckMs = 60_000
+/** Signs of life of a process within that time. */
+const beatsPerLimit = 4
 
 /** Options of a pool. */
 export interface PoolOptions {
@@ -24,7 +29,7 @@ export interface PoolOptions {
   readonly report: (report: SeedReport, cpuMs: number) => boolean
   /** Receives the trace. */
   readonly trace?: (line: string) => void
-  /** Time after which a seed counts as stuck. */
+  /** Time after which a seed counts as stuck if its process has not turned its event loop. */
   readonly stuckMs?: number
 }
 
@@ -57,7 +62,8 @@ async function runProcesses(options: PoolOptions, desk: Desk): Promise<void> {
 
 async function runProcess(options: PoolOptions, desk: Desk): Promise<'DONE' | 'RUINED'> {
   const { simulation, mutant, trace, stuckMs = defaultStuckMs } = options
-  const task: SeedTask = { module: simulation.module, mutant, traces: trace !== undefined }
+  const beatMs = stuckMs / beatsPerLimit
+  const task: SeedTask = { module: simulation.module, mutant, traces: trace !== undefined, beatMs }
   const child = startProcess('seed-process.ts', JSON.stringify(task))
   const { promise, resolve, reject } = Promise.withResolvers<'DONE' | 'RUINED'>()
   let seed: number | undefined
@@ -69,14 +75,19 @@ async function runProcess(options: PoolOptions, desk: Desk): Promise<'DONE' | 'R
     seed = undefined
     resolve('RUINED')
   }
+  const wait = (): void => {
+    clearTimeout(watch)
+    watch = setTimeout(() => ruin('STUCK', `no sign of life within ${stuckMs} ms of real time`), stuckMs)
+  }
   const runNext = (): void => {
     seed = desk.takeSeed()
     if (seed === undefined) return resolve('DONE')
-    watch = setTimeout(() => ruin('STUCK', `no end after ${stuckMs} ms of real time`), stuckMs)
+    wait()
     child.send(seed, () => {}) // If the send fails the process has ended, which the listener below reports.
   }
   child.on('message', (answer: SeedAnswer) => {
     if (answer.kind === 'TRACE') return trace?.(answer.line)
+    if (answer.kind === 'BEAT') return seed === undefined ? undefined : wait()
     clearTimeout(watch)
     if (answer.kind === 'FAILED') return reject(new Error(answer.reason))
     if (answer.kind === 'REPORT') desk.report(answer.report, answer.cpuMs)

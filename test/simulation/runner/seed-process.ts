@@ -12,16 +12,19 @@ export interface SeedTask {
   readonly mutant: Mutant | null
   /** Sends the trace. */
   readonly traces: boolean
+  /** Milliseconds of real time between two signs of life. */
+  readonly beatMs: number
 }
 
 /** The messages of a process. */
 export type SeedAnswer =
   | { readonly kind: 'READY' }
   | { readonly kind: 'TRACE'; readonly line: string }
+  | { readonly kind: 'BEAT' }
   | { readonly kind: 'REPORT'; readonly report: SeedReport; readonly cpuMs: number }
   | { readonly kind: 'FAILED'; readonly reason: string }
 
-const { module, mutant, traces } = JSON.parse(process.argv[2] ?? '{}') as SeedTask
+const { module, mutant, traces, beatMs } = JSON.parse(process.argv[2] ?? '{}') as SeedTask
 
 function say(answer: SeedAnswer): void {
   process.send?.(answer)
@@ -32,6 +35,7 @@ function say(answer: SeedAnswer): void {
 Error.stackTraceLimit = 0
 
 async function runSeed(simulation: Simulation, seed: number): Promise<void> {
+  const beat = setInterval(() => say({ kind: 'BEAT' }), beatMs)
   try {
     const usedBefore = process.cpuUsage()
     const report = await simulation.run(seed, traces ? { trace: (line) => say({ kind: 'TRACE', line }) } : {})
@@ -39,6 +43,8 @@ async function runSeed(simulation: Simulation, seed: number): Promise<void> {
     say({ kind: 'REPORT', report, cpuMs: (user + system) / 1_000 })
   } catch (error) {
     say({ kind: 'FAILED', reason: `seed ${seed}: ${String(error)}` })
+  } finally {
+    clearInterval(beat)
   }
 }
 
