@@ -2,6 +2,7 @@
 
 import { modeShard } from '@waybill/outbox/internal'
 import { type Slot, Slots } from '../world/slots.ts'
+import type { LockPlan } from './lock-plan.ts'
 import { Operator } from './operator.ts'
 import { OutboxNode } from './outbox-node.ts'
 import { modeLeaseMs } from './ownership.ts'
@@ -17,6 +18,7 @@ export class Chaos {
   readonly #world: World
   readonly #slots: Slots<OutboxNode>
   readonly #failpointCounts = new Map<string, number>()
+  readonly #locks = new DisposableStack()
   #isOver = false
 
   constructor(world: World) {
@@ -41,6 +43,7 @@ export class Chaos {
     this.feeder.run()
     for (const outage of program.outages) this.plan(outage.fromMs, () => this.#beginOutage(outage))
     for (const outage of program.roads.outages) this.#planRoadOutage(outage)
+    for (const lock of program.locks) this.plan(lock.atMs, () => this.#lockRows(lock))
     const startedAt = runtime.clock.monotonic()
     const otherMode = this.#letOtherModeWork(startedAt)
     for (const { kind, atMs } of program.chaos) {
@@ -60,6 +63,7 @@ export class Chaos {
     this.#world.isHealed = true
     server.setFaults(false)
     server.start()
+    this.#locks.dispose()
     for (const node of this.#world.nodes.values()) node.gate.thaw()
     for (const slot of this.#slots.list) if (slot.process === null) this.#slots.start(slot)
   }
@@ -102,6 +106,17 @@ export class Chaos {
     court.note('chaos', () => `the database is away for ${forMs} ms`)
     server.stop()
     this.plan(forMs, () => server.start())
+  }
+
+  #lockRows({ forMs, share }: LockPlan): void {
+    const { server, court, draw } = this.#world
+    const pending = server.table.rows.filter(
+      ({ isCommitted, status }) => isCommitted && (status === 'NEW' || status === 'RETRY'),
+    )
+    const seqs = draw.some(pending, share).map(({ seq }) => seq)
+    court.note('chaos', () => `locks ${seqs.length} rows for ${forMs} ms`)
+    const locked = this.#locks.use(server.rowLocks.lock(seqs))
+    this.plan(forMs, () => locked[Symbol.dispose]())
   }
 
   #befall(kind: ChaosKind): void {

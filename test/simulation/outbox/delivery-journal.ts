@@ -48,12 +48,13 @@ export class DeliveryJournal implements Journal {
     const { eventId } = event
     const record = book.of(eventId)
     const row = server.table.find(eventId)
-    const holder = row === undefined ? undefined : ownership.holderOf(row)
+    const holder = row === undefined ? undefined : ownership.believedHolderOf(row, this.#world.now())
     const version = holder?.process === node.name ? holder.version : undefined
     const call: Call = { node, eventId, attempt: context.attempt, version }
     court.note(node.name, () => `calls ${eventId} (seq ${row?.seq}), attempt ${context.attempt}`)
     judgeCall(this.#world, call, row)
     roads.called(call, this.runningAt(node))
+    this.#world.quiet.called(node.name)
     this.#judgeAttempt(call)
     if (row !== undefined) rowChecker.called(row.seq)
     if (version !== undefined && ownership.isSure(this.#world.now())) this.#world.repeats.called(eventId)

@@ -57,6 +57,7 @@ export interface Ground {
     watch(process: string, metrics: Metrics): Metrics
     reading(process: string, limits: ReadLimits): void
   }
+  readonly quiet: { called(process: string): void }
   /** All processes that ever ran, by name. */
   readonly nodes: Map<string, NodeView>
   readonly isHealed: boolean

@@ -9,6 +9,12 @@ const soleLeaseMs = 10_000
 /** How long a mode keeps a table without a renewal. */
 export const modeLeaseMs = 15_000
 
+/** A process and the version of its lease. */
+export interface Holder {
+  readonly process: string
+  readonly version: bigint
+}
+
 /** See the file's comment. */
 export class Ownership {
   readonly #program: Program
@@ -79,18 +85,30 @@ export class Ownership {
   }
 
   /** Returns the holder of the row and its lease version; undefined when there is none. */
-  holderOf(row: Readonly<SimOutboxRow>): { readonly process: string; readonly version: bigint } | undefined {
-    const server = this.#server()
+  holderOf(row: Readonly<SimOutboxRow>): Holder | undefined {
+    const latest = this.#latestOf(row)
+    return latest === undefined || latest.until <= this.#server().now() ? undefined : latest
+  }
+
+  /**
+   * Returns the holder of the row as far as its process can know. While the database's clock runs ahead that is the last
+   * holder: its lease is over for the database, and holds again with the next renewal.
+   */
+  believedHolderOf(row: Readonly<SimOutboxRow>, now: number): Holder | undefined {
+    return this.isSure(now) ? this.holderOf(row) : this.#latestOf(row)
+  }
+
+  #latestOf(row: Readonly<SimOutboxRow>): (Holder & { readonly until: number }) | undefined {
     const { mode } = this.#program
     if (mode === 'multiNode') {
       const process = this.processOf(row.lockedBy)
-      if (process === undefined || row.lockedUntil <= server.now()) return undefined
-      return { process, version: row.version }
+      return process === undefined ? undefined : { process, version: row.version, until: row.lockedUntil }
     }
     const shard = mode === 'keyed' || mode === 'leasing' ? row.shard : soleNodeShard
-    const lease = server.table.shards.get(shard)
+    const lease = this.#server().table.shards.get(shard)
     const process = this.processOf(lease?.owner ?? null)
-    if (lease === undefined || process === undefined || lease.until <= server.now()) return undefined
-    return { process, version: lease.version }
+    return lease === undefined || process === undefined
+      ? undefined
+      : { process, version: lease.version, until: lease.until }
   }
 }

@@ -4,7 +4,9 @@ import { createSeededRandom } from '@waybill/core/internal'
 import type { SimStatement, SqlFaultProfile } from '@waybill/sim/internal'
 import { Draw } from '../draw.ts'
 import { type ChaosEvent, drawTimes } from '../world/fault-plan.ts'
+import { crowd } from './crowd.ts'
 import { drawTransactions, type TransactionPlan } from './event-plan.ts'
+import { drawLocks, type LockPlan } from './lock-plan.ts'
 import type { Mode } from './mode.ts'
 import { drawOptions, type OptionPlan } from './option-plan.ts'
 import { drawRoads, type RoadPlan } from './road-plan.ts'
@@ -59,6 +61,7 @@ export interface Program {
   /** Whether the database reports which sequence numbers are settled: not all do. */
   readonly tellsOpenNumbers: boolean
   readonly roads: RoadPlan
+  readonly locks: readonly LockPlan[]
 }
 
 /** Separates the draws of a program from those of the code it runs. */
@@ -96,7 +99,7 @@ export function drawProgram(seed: number): Program {
     tellsOpenNumbers: draw.chance(0.7),
     otherModeAtMs: !isCalm && draw.chance(0.1) ? draw.ms(0, chaosMs / 2) : null,
   }
-  return { ...plan, roads: drawRoads(seed, plan) }
+  return { ...plan, ...crowd(seed, plan), roads: drawRoads(seed, plan), locks: drawLocks(seed, plan) }
 }
 
 const statements = [

@@ -36,6 +36,8 @@ interface View {
   readonly reached: Map<string, Reached>
   /** The last failure at each destination that left its event waiting. */
   readonly waited: Map<string, number>
+  /** The last failure at each destination after which it may be treated as unavailable. */
+  readonly doubted: Map<string, number>
 }
 
 interface Reached {
@@ -53,6 +55,8 @@ const leastPauseMs = 90
 export class Roads {
   readonly #world: RoadGround
   readonly #away = new Map<string, number>()
+  /** When the current outages end, by the monotonic clock. */
+  readonly #ends = new Map<RoadOutage, number>()
   readonly #views = new Map<string, View>()
   readonly #begun = new Map<Call, number>()
   #order = 0
@@ -66,7 +70,14 @@ export class Roads {
     return this.#away.size > 0
   }
 
-  begin({ destination, forMs }: RoadOutage): void {
+  /** When the next outage ends, by the monotonic clock; Infinity if there is none. */
+  get nextEndAt(): number {
+    return Math.min(...this.#ends.values())
+  }
+
+  begin(outage: RoadOutage): void {
+    const { destination, forMs } = outage
+    this.#ends.set(outage, this.#world.now() + forMs)
     this.#away.set(destination, (this.#away.get(destination) ?? 0) + 1)
     const { court } = this.#world
     court.note('roads', () => `${destination} is away for ${forMs} ms`)
@@ -74,7 +85,9 @@ export class Roads {
     if (forMs >= 3_600_000) court.reach('outage: it lasts for an hour')
   }
 
-  end({ destination }: RoadOutage): void {
+  end(outage: RoadOutage): void {
+    const { destination } = outage
+    this.#ends.delete(outage)
     const left = (this.#away.get(destination) ?? 1) - 1
     if (left === 0) this.#away.delete(destination)
     else this.#away.set(destination, left)
@@ -123,6 +136,7 @@ export class Roads {
       const latest = Math.max(begun, view.reached.get(name)?.begun ?? 0)
       view.reached.set(name, { begun: latest, order })
       if ((view.closed.get(name)?.order ?? 0) < begun) view.closed.delete(name)
+      if ((view.doubted.get(name) ?? 0) < begun) view.doubted.delete(name)
     }
     view.failed.delete(call.eventId)
   }
@@ -139,11 +153,14 @@ export class Roads {
       if (reached.begun > Math.max(before, view.waited.get(name) ?? 0)) return 'FOUND_OUT'
     }
     view.waited.set(name, order)
-    if (before !== undefined && reached !== undefined && reached.order > before) return 'DOUBTFUL'
+    if (before !== undefined && reached !== undefined && reached.order > before) {
+      view.doubted.set(name, order)
+      return 'DOUBTFUL'
+    }
     const begun = this.#begun.get(call) ?? 0
-    const closed = view.closed.get(name)
+    const since = view.closed.get(name)?.order ?? view.doubted.get(name) ?? 0
     // Calls that were in progress fail together: only a probe says something new.
-    if (closed === undefined || begun > closed.order) view.closed.set(name, { order, at: this.#world.now() })
+    if (begun > since) view.closed.set(name, { order, at: this.#world.now() })
     return 'AWAY'
   }
 
@@ -159,7 +176,7 @@ export class Roads {
   #viewOf({ node }: Call): View {
     let view = this.#views.get(node.name)
     if (view === undefined) {
-      view = { closed: new Map(), failed: new Map(), reached: new Map(), waited: new Map() }
+      view = { closed: new Map(), failed: new Map(), reached: new Map(), waited: new Map(), doubted: new Map() }
       this.#views.set(node.name, view)
     }
     return view

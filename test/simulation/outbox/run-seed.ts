@@ -45,12 +45,14 @@ async function live(world: World): Promise<void> {
 
 /** L2: while a destination is unavailable, everything else is delivered. */
 async function endOutages(world: World, chaos: Chaos): Promise<boolean> {
-  const { roads, court, runtime, program } = world
+  const { roads, court, runtime, quiet, server } = world
   if (!roads.isAway) return true
   if (!(await settles(world, chaos, 'the last fault, beside an outage', 'L2'))) return false
   if (roads.isAway) court.reach('outage: everything else was delivered while it lasted')
-  const endsAt = Math.max(...program.roads.outages.map(({ fromMs, forMs }) => fromMs + forMs))
-  await runtime.timers.sleep(Math.max(0, endsAt - runtime.clock.monotonic() + 1_000))
+  quiet.begin(server.table.rows.filter(({ status }) => status === 'NEW' || status === 'RETRY').length)
+  // Nothing else happens until the first of them ends.
+  if (roads.isAway) await runtime.timers.sleep(Math.max(0, roads.nextEndAt - runtime.clock.monotonic() - 1))
+  quiet.end()
   while (roads.isAway) await runtime.timers.sleep(1_000)
   return true
 }

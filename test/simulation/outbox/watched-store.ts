@@ -1,7 +1,7 @@
 /** The store as one process calls it: records the owner name it uses and the results of its finishes (I20). */
 
 import { type OutboxStore } from '@waybill/outbox'
-import { modeShard, type ReadLimits, soleNodeShard } from '@waybill/outbox/internal'
+import { type LeaseFence, modeShard, type ReadLimits, RowsLockedError, soleNodeShard } from '@waybill/outbox/internal'
 import type { Ground } from './ground.ts'
 
 type FinishKind = 'success' | 'failure' | 'dead'
@@ -12,6 +12,8 @@ export interface FinishTally {
   failure: number
   dead: number
   fenced: number
+  /** Rows of finishes that gave up because one of them was locked. Such a row may be given up with its lease. */
+  locked: number
 }
 
 export function watchStore(
@@ -20,23 +22,33 @@ export function watchStore(
   { ownership, court, program, book, bounds }: Pick<Ground, 'ownership' | 'court' | 'program' | 'book' | 'bounds'>,
   tally: FinishTally,
 ): OutboxStore {
-  /** Finishes without a response: when a retry does not find their rows, these are not fenced. */
-  const unanswered = new Set<string>()
+  /** Rows of finishes without a response: when a retry does not find them, they are not fenced. */
+  const unanswered = new WeakMap<LeaseFence, Set<string>>()
 
   const counted = async (
     kind: FinishKind,
-    seqs: readonly bigint[],
+    rows: readonly { readonly seq: bigint }[],
+    fence: LeaseFence,
     finish: () => Promise<bigint[]>,
   ): Promise<bigint[]> => {
-    const name = `${kind} ${seqs.join()}`
+    const inDoubt = unanswered.get(fence) ?? new Set()
+    unanswered.set(fence, inDoubt)
+    const seqs = rows.map(({ seq }) => seq)
+    const nameOf = (seq: bigint): string => `${kind} ${seq}`
     try {
       const changed = await finish()
       tally[kind] += changed.length
-      if (!unanswered.delete(name)) tally.fenced += seqs.length - changed.length
-      else if (changed.length < seqs.length) court.reach('finish: its answer is lost and it was carried out')
+      const found = new Set(changed)
+      for (const seq of seqs) {
+        const wasInDoubt = inDoubt.delete(nameOf(seq))
+        if (found.has(seq)) continue
+        if (wasInDoubt) court.reach('finish: its answer is lost and it was carried out')
+        else tally.fenced++
+      }
       return changed
     } catch (error) {
-      unanswered.add(name)
+      if (error instanceof RowsLockedError) tally.locked += seqs.length
+      else for (const seq of seqs) inDoubt.add(nameOf(seq))
       throw error
     }
   }
@@ -87,13 +99,9 @@ export function watchStore(
     },
     openNumbers: async (connection, above) => (program.tellsOpenNumbers ? store.openNumbers(connection, above) : null),
     markDone: (connection, rows, fence, options) =>
-      counted('success', seqsOf(rows), () => store.markDone(connection, rows, fence, options)),
+      counted('success', rows, fence, () => store.markDone(connection, rows, fence, options)),
     markRetry: (connection, rows, fence) =>
-      counted('failure', seqsOf(rows), () => store.markRetry(connection, rows, fence)),
-    markDead: (connection, rows, fence) => counted('dead', seqsOf(rows), () => store.markDead(connection, rows, fence)),
+      counted('failure', rows, fence, () => store.markRetry(connection, rows, fence)),
+    markDead: (connection, rows, fence) => counted('dead', rows, fence, () => store.markDead(connection, rows, fence)),
   }
-}
-
-function seqsOf(rows: readonly { readonly seq: bigint }[]): bigint[] {
-  return rows.map(({ seq }) => seq)
 }

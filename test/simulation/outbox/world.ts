@@ -1,6 +1,7 @@
 /** The world of a seed: the database, the time, the processes and the knowledge of checkers. */
 
 import { describeThrown } from '@waybill/core'
+import { RowsLockedError } from '@waybill/outbox/internal'
 import { type VirtualRuntime } from '@waybill/sim'
 import { createSimSqlServer, type SimSqlServer, type SimStatement } from '@waybill/sim/internal'
 import { Draw } from '../draw.ts'
@@ -11,6 +12,7 @@ import { EventBook } from './event-book.ts'
 import type { Ground, NodeView } from './ground.ts'
 import { Ownership } from './ownership.ts'
 import type { Program } from './program.ts'
+import { QuietChecker } from './quiet-checker.ts'
 import type { RareState } from './rare-states.ts'
 import { RepeatChecker } from './repeat-checker.ts'
 import { Roads } from './roads.ts'
@@ -46,6 +48,7 @@ export class World implements Ground {
   readonly rowChecker: RowChecker
   readonly repeats: RepeatChecker
   readonly bounds: BoundsChecker
+  readonly quiet: QuietChecker
   /** All processes that ever ran, by name. */
   readonly nodes = new Map<string, NodeView>()
   isHealed = false
@@ -65,6 +68,7 @@ export class World implements Ground {
     this.rowChecker = new RowChecker(this)
     this.repeats = new RepeatChecker(this)
     this.bounds = new BoundsChecker(program, this.court)
+    this.quiet = new QuietChecker(this)
     this.server = createSimSqlServer({
       runtime,
       latencyMs: program.latencyMs,
@@ -73,6 +77,7 @@ export class World implements Ground {
         sending: (statement, client) => this.#sending(statement, client),
         answered: (statement, client, answer, error) => {
           this.#underWay.delete(client, statement)
+          if (error instanceof RowsLockedError) this.court.reach('finish: another transaction has locked a row')
           this.court.note(client, () => `${statement}: ${error === undefined ? shown(answer) : describeThrown(error)}`)
         },
       },
@@ -102,6 +107,7 @@ export class World implements Ground {
 
   #sending(statement: SimStatement, client: string): void {
     this.#underWay.add(client, statement)
+    this.quiet.sending(statement, client)
     if (this.nodes.get(client)?.state === 'STOPPED' && !writing.has(statement))
       this.court.violate('I18', `${client} has stopped and sends ${statement}`)
   }

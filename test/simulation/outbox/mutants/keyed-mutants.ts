@@ -107,6 +107,13 @@ export const keyedMutants: readonly PlantedBug[] = [
     also: [{ file: shardReader, find: 'queue.isBehind) queue.catchUp()', replace: 'queue.isBehind) void queue' }],
   },
   {
+    name: 'earlier-row-found-and-passed',
+    breaks: 'A row below the floor is found, and rows of its key that were read before it start anyway.',
+    file: shardQueue,
+    find: 'if (!this.#isClosed && (earlier === undefined || row.key === null)) this.#place(row, now)',
+    replace: 'if (!this.#isClosed) this.#place(row, now)',
+  },
+  {
     name: 'numbers-settled-too-early',
     breaks: 'Numbers of transactions that are open are taken for settled.',
     file: settledNumbers,

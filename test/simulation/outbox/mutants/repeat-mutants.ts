@@ -1,7 +1,7 @@
 /** Bugs of the order in which outcomes are written: a crash then repeats an event without those behind it (I22). */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { keyedDispatcher, outcomeQueue, relay } from './files.ts'
+import { keyedDispatcher, keyedEngine, lockedOutcomes, outcomeQueue, relay } from './files.ts'
 
 /** See the file's comment. */
 export const repeatMutants: readonly PlantedBug[] = [
@@ -18,6 +18,27 @@ export const repeatMutants: readonly PlantedBug[] = [
     file: outcomeQueue,
     find: 'if (key !== null) passed.add(key)',
     replace: 'if (key !== null && outcome.kind === batch?.kind) passed.add(key)',
+  },
+  {
+    name: 'order-lost-with-the-lease',
+    breaks: 'A finish after the loss of its lease is sent while an earlier one of its key is unanswered.',
+    file: keyedEngine,
+    find: 'keyOf: (row) => row.keyText',
+    replace: 'keyOf: (row) => (row.queue.signal.aborted ? null : row.keyText)',
+  },
+  {
+    name: 'locked-rows-passed',
+    breaks: 'Later outcomes of a key are written while an earlier row of it is locked.',
+    file: outcomeQueue,
+    find: 'const waits = key === null ? isLocked(row) : lockedKeys.has(key)',
+    replace: 'const waits = isLocked(row)',
+  },
+  {
+    name: 'locked-rows-forgotten',
+    breaks: 'Outcomes of locked rows are never written.',
+    file: lockedOutcomes,
+    find: 'if (!this.#isWatching) void this.#watch()',
+    replace: 'if (this.#isWatching) void this.#watch()',
   },
   {
     name: 'fenced-shard-goes-on',

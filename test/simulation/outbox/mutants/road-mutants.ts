@@ -1,7 +1,7 @@
 /** Bugs of events that wait for unavailable destinations (I23). */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { delivery, destinations, parkedKeys } from './files.ts'
+import { deliverInPlace, delivery, destinations, parkedKeys, poller } from './files.ts'
 
 /** See the file's comment. */
 export const roadMutants: readonly PlantedBug[] = [
@@ -39,5 +39,19 @@ export const roadMutants: readonly PlantedBug[] = [
     file: parkedKeys,
     find: 'if (row.key !== null) this.#keys.set(',
     replace: 'if (row.key !== row.key) this.#keys.set(',
+  },
+  {
+    name: 'same-page-read-over-and-over',
+    breaks: 'In `ordered` a page that brings nothing new is read again at once, for as long as an outage lasts.',
+    file: poller,
+    find: 'const fullness = isInSequence && isStalled ?',
+    replace: 'const fullness = isInSequence && isStalled && limit < 0 ?',
+  },
+  {
+    name: 'ordered-probes-without-backoff',
+    breaks: 'In `ordered` the first event is tried again without being admitted as the probe.',
+    file: deliverInPlace,
+    find: 'const outcome = waitOf(row) ?? (await deliver(',
+    replace: 'const outcome = (repeats < 0 ? waitOf(row) : undefined) ?? (await deliver(',
   },
 ]
