@@ -142,11 +142,11 @@ export class ShardReader {
     const blind = this.#dispatcher.queues.filter(({ isBlind, isClosed }) => isBlind && !isClosed)
     if (blind.length > 0 || (this.#deps.onDeadKey === 'BLOCK' && now >= this.#deadScanAt)) await this.#scanDeadKeys()
     await this.#settle()
-    await this.#probes.read()
+    if (!this.#isFull) await this.#probes.read()
     const mayRead = !this.#isSaturated() && this.#deps.isModeOpen(this.#now())
     const fitting = this.#budget.rows(this.#deps.batchSize)
     const plan = planRead(mayRead ? this.#dispatcher.queues : [], this.#deps, this.#turn, fitting)
-    this.#isOutOfBytes = plan.isOutOfBytes
+    this.#isOutOfBytes = plan.isOutOfBytes || this.#isFull
     if (plan.shards.length === 0) {
       await this.#rest(now)
       return
@@ -266,9 +266,16 @@ export class ShardReader {
     return isSaturated
   }
 
+  /** Whether the bound of bytes is reached (I24). */
+  get #isFull(): boolean {
+    return this.#dispatcher.queues.reduce((sum, { bytes }) => sum + bytes, 0) >= this.#deps.maxBufferedBytes
+  }
+
   async #rest(now: number): Promise<void> {
     const nextDueAt = Math.min(...this.#dispatcher.queues.map((queue) => queue.nextDueAt))
-    await this.#pause.wait(Math.max(0, Math.min(this.#readAllAt, nextDueAt, this.#probes.nextAt) - now))
+    // While memory is full no probe is read: rows that leave it wake the reader.
+    const nextProbeAt = this.#isFull ? Number.POSITIVE_INFINITY : this.#probes.nextAt
+    await this.#pause.wait(Math.max(0, Math.min(this.#readAllAt, nextDueAt, nextProbeAt) - now))
   }
 
   async #waitToRepeat(failures: number, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { createEnvelope, type EventEnvelope, type Metrics, type Runtime } from '@waybill/core'
+import { createEnvelope, type EventEnvelope, type Metrics, type Runtime, UnavailableError } from '@waybill/core'
 import { Outbox } from '@waybill/outbox'
 import { describe, expect, test } from 'vitest'
 import { createHarness, type OutboxHarness } from '../support/outbox-harness.ts'
@@ -28,6 +28,11 @@ const modes: Readonly<Record<string, (base: Base) => AnyOutbox>> = {
   leasing: (base) => Outbox.leasing({ ...base, maxBufferedBytes }),
 }
 
+/** Each event has a destination of its own. */
+function destinationsOf({ eventId }: EventEnvelope): string[] {
+  return [eventId]
+}
+
 /** Runs an outbox in virtual time until the test's part is over, and returns the most bytes it measured. */
 async function running(
   mode: string,
@@ -42,7 +47,8 @@ async function running(
       harness.metrics.gauge(name, labels, value)
     },
   }
-  const base = { ...harness.base, runtime: { ...harness.runtime, metrics } }
+  const listeners = { ...harness.listeners, destinationsOf }
+  const base = { ...harness.base, listeners, runtime: { ...harness.runtime, metrics } }
   const outbox = modes[mode]?.(base) as AnyOutbox
   await harness.runtime.run(async () => {
     await outbox.start()
@@ -149,3 +155,25 @@ describe('the hot path', () => {
     })
   })
 })
+
+test.each(['singleNode', 'multiNode', 'keyed', 'leasing'])(
+  'I24 in %s reads no probe while memory is full, and one as soon as there is room',
+  async (mode) => {
+    const [away, slow] = [sizedEvent(1, 50_000), sizedEvent(2, 70_000)]
+    const most = await running(mode, async (harness) => {
+      const { runtime, outbox: table } = harness
+      let isAway = true
+      harness.behaviour = async ({ eventId }) => {
+        if (eventId === slow.eventId) await runtime.timers.sleep(30_000)
+        else if (isAway) throw new UnavailableError('The broker does not respond.')
+      }
+      table.add(away)
+      await harness.until(() => harness.delivered.length === 1)
+      table.add(slow)
+      await harness.until(() => table.withStatus('DONE').length === 1)
+      isAway = false
+      await harness.until(() => table.withStatus('DONE').length === 2)
+    })
+    expect(most).toBeLessThan(70_000 + 1_000)
+  },
+)

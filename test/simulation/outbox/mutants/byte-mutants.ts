@@ -1,7 +1,7 @@
 /** Bugs of the bound of bytes in memory. */
 
 import type { PlantedBug } from '../../world/recorded-seeds.ts'
-import { inFlight, knownRows, readBudget, readPlan, relay } from './files.ts'
+import { inFlight, knownRows, readBudget, readPlan, relay, shardReader } from './files.ts'
 
 /** See the file's comment. */
 export const byteMutants: readonly PlantedBug[] = [
@@ -39,6 +39,13 @@ export const byteMutants: readonly PlantedBug[] = [
     file: readPlan,
     find: 'const isOutOfBytes = bufferedBytes >= maxBufferedBytes',
     replace: 'const isOutOfBytes = bufferedBytes < 0',
+  },
+  {
+    name: 'probes-read-into-full-memory',
+    breaks: 'Rows that probe destinations are read while the bound of bytes is reached.',
+    file: shardReader,
+    find: 'if (!this.#isFull) await this.#probes.read()',
+    replace: 'await this.#probes.read()',
   },
   {
     name: 'bytes-of-a-shard-kept',
