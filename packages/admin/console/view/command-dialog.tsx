@@ -7,8 +7,9 @@ import { commandText } from '../text/command.ts'
 import { text } from '../text/parts.ts'
 import { announce } from './announcer.tsx'
 import { CopyCurl } from './copy-button.tsx'
-import { Dialog, Field } from './dialog.tsx'
+import { Dialog } from './dialog.tsx'
 import { ProblemView } from './problem-view.tsx'
+import { ReasonField } from './reason-field.tsx'
 import { StateChip } from './state-chip.tsx'
 import { Table } from './table.tsx'
 
@@ -50,20 +51,7 @@ export function CommandDialog({
         >
           <p>{commandText.about[command]}</p>
           <p class="muted">{commandText.reach(me.value?.scope ?? 'INSTANCE', instances)}</p>
-          <Field label={text.reason} hint={isRequired ? text.reasonRequired : text.reasonHint}>
-            {(id, hintId) => (
-              <input
-                id={id}
-                aria-describedby={hintId}
-                value={reason}
-                maxLength={500}
-                required={isRequired}
-                autofocus
-                autocomplete="off"
-                onInput={(event) => setReason(event.currentTarget.value)}
-              />
-            )}
-          </Field>
+          <ReasonField value={reason} isRequired={isRequired} onInput={setReason} />
           {sending.problem === undefined ? null : <ProblemView problem={sending.problem} />}
           <div class="dialog-actions">
             <CopyCurl route={routes[command]} request={request} />

@@ -3,6 +3,7 @@ import type { JSX } from 'preact'
 import { me } from '../../state/session.ts'
 import { choices, type SettingName, settings } from '../../state/settings.ts'
 import { meText } from '../../text/me.ts'
+import { Fact } from '../../view/fact.tsx'
 import { PageHead, Section } from '../../view/page-head.tsx'
 import { Glyph } from '../../view/state-chip.tsx'
 import { Table } from '../../view/table.tsx'
@@ -41,15 +42,6 @@ export default function MePage(): JSX.Element {
         />
       </Section>
     </>
-  )
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: string }): JSX.Element {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   )
 }
 

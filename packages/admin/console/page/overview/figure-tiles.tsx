@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { JSX } from 'preact'
 import { compact, grouped } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { live } from '../../state/live.ts'
@@ -6,6 +6,7 @@ import { rateHistory } from '../../state/rate-history.ts'
 import { hrefOf } from '../../state/router.ts'
 import { overviewText } from '../../text/overview.ts'
 import { Spark } from '../../view/spark.tsx'
+import { Tile } from '../../view/tile.tsx'
 import { totalsOf } from './severity.ts'
 
 const { figures } = overviewText
@@ -58,46 +59,6 @@ export function FigureTiles(): JSX.Element {
         />
       )}
     </div>
-  )
-}
-
-function Tile({
-  title,
-  hint,
-  value,
-  unit,
-  more,
-  tone,
-  href,
-  children,
-}: {
-  readonly title: string
-  readonly hint: string
-  readonly value: string | undefined
-  readonly unit?: string
-  readonly more?: string | undefined
-  readonly tone?: string | undefined
-  readonly href?: string
-  readonly children?: ComponentChildren
-}): JSX.Element {
-  const body = (
-    <>
-      <span class="tile-title">{title}</span>
-      <span class={`tile-value${tone === undefined ? '' : ` tone-${tone}`}`}>
-        {value === undefined ? <span class="bar" /> : value}
-        {value === undefined || unit === undefined ? null : <span class="unit">{unit}</span>}
-      </span>
-      <span class="tile-more">{children ?? more ?? '\u00a0'}</span>
-    </>
-  )
-  return href === undefined ? (
-    <div class="tile" title={hint}>
-      {body}
-    </div>
-  ) : (
-    <a class="tile" title={hint} href={href}>
-      {body}
-    </a>
   )
 }
 

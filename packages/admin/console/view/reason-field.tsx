@@ -1,0 +1,31 @@
+import type { JSX } from 'preact'
+import { text } from '../text/parts.ts'
+import { Field } from './dialog.tsx'
+
+/** Why an operator changes something: it goes to the audit log. It has the focus when its dialog opens. */
+export function ReasonField({
+  value,
+  isRequired,
+  onInput,
+}: {
+  readonly value: string
+  readonly isRequired: boolean
+  readonly onInput: (reason: string) => void
+}): JSX.Element {
+  return (
+    <Field label={text.reason} hint={isRequired ? text.reasonRequired : text.reasonHint}>
+      {(id, hintId) => (
+        <input
+          id={id}
+          aria-describedby={hintId}
+          value={value}
+          maxLength={500}
+          required={isRequired}
+          autofocus
+          autocomplete="off"
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  )
+}
