@@ -13,6 +13,8 @@ startClock()
 startRouter()
 startKeys()
 startGlobalKeys()
+// Its relative address would be resolved again, and wrongly, when the path changes.
+for (const icon of document.querySelectorAll<HTMLLinkElement>('link[rel=icon]')) icon.setAttribute('href', icon.href)
 const root = document.getElementById('app')
 if (root !== null) render(<App />, root)
 void loadMe()

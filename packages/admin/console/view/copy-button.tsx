@@ -9,7 +9,7 @@ import { announce } from './announcer.tsx'
 export function CopyButton({
   text,
   label,
-  children = '⧉',
+  children,
 }: {
   readonly text: string
   /** The name for screen readers: "Copy the id o-17". */
@@ -25,8 +25,23 @@ export function CopyButton({
   }
   return (
     <button type="button" class="quiet copy" aria-label={label} title={label} onClick={() => void copy()}>
-      {isDone ? '✓' : children}
+      {isDone ? '✓' : (children ?? <CopyIcon />)}
     </button>
+  )
+}
+
+/** Drawn, because few system fonts have such a character. */
+function CopyIcon(): JSX.Element {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
+      <path
+        d="M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3"
+        fill="none"
+        stroke="currentColor"
+        stroke-width="1.2"
+        stroke-linejoin="round"
+      />
+    </svg>
   )
 }
 

@@ -89,7 +89,8 @@ async function tryPage(
   page.setDefaultTimeout(10_000)
   const problems: string[] = []
   page.on('console', (message) => {
-    if (message.type() === 'error' && allowed?.test(message.text()) !== true) problems.push(message.text())
+    if (message.type() === 'error' && allowed?.test(message.text()) !== true)
+      problems.push(`${message.text()} ${message.location().url}`)
   })
   page.on('pageerror', (error) => problems.push(String(error)))
   page.on('request', (request) => {
