@@ -38,6 +38,14 @@ export const pages: readonly PageEntry[] = [
   },
   { pattern: 'bindings/:key', load: () => import('./binding/binding-page.tsx') },
   {
+    pattern: 'outbox',
+    load: () => import('./outbox/outboxes-page.tsx'),
+    permission: 'outbox:read',
+    nav: { title: titles.outbox },
+  },
+  { pattern: 'outbox/:outbox', load: () => import('./outbox/outbox-page.tsx') },
+  { pattern: 'outbox/:outbox/events/:eventId', load: () => import('./outbox/outbox-event-page.tsx') },
+  {
     pattern: 'topics',
     load: () => import('./topics/topics-page.tsx'),
     permission: 'topics:read',
