@@ -12,6 +12,7 @@ import { runDeadLettersBench } from './src/dead-letters/run-dead-letters.ts'
 import { runKafkaClientBench } from './src/kafka-client/run-kafka-client.ts'
 import { runMemoryBench } from './src/memory/run-memory.ts'
 import { runMovesBench } from './src/moves/run-moves.ts'
+import { runOrderServiceBench } from './src/order-service/run-order-service.ts'
 import { runOutboxBench } from './src/outbox/run-outbox.ts'
 import { runProjectionBench } from './src/projection/run-projection.ts'
 import { runStartupBench } from './src/startup/run-startup.ts'
@@ -25,6 +26,7 @@ const benches: ReadonlyMap<string, (options: BenchOptions) => Promise<void>> = n
   ['moves', runMovesBench],
   ['dead-letters', runDeadLettersBench],
   ['memory', runMemoryBench],
+  ['order-service', runOrderServiceBench],
   ['projection', runProjectionBench],
   ['startup', runStartupBench],
   ['telemetry', runTelemetryBench],

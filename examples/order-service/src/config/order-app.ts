@@ -24,6 +24,7 @@ import { WritesRejectedError } from '../application/application-errors.ts'
 import { OrderQueryService } from '../application/order-query-service.ts'
 import { OrderService } from '../application/order-service.ts'
 import { PendingPromotion } from '../application/pending-promotion.ts'
+import type { Requests } from '../application/port/requests.ts'
 import { orderCreatedBinding } from '../infrastructure/kafka/order-created-consumer.ts'
 import { orderEvents } from '../infrastructure/kafka/order-events.ts'
 import { pausableBinding } from '../infrastructure/kafka/pausable-binding.ts'
@@ -73,6 +74,14 @@ export interface OrderAppOptions {
 }
 
 const binding = 'orderCreated'
+
+/** Runs every request, also a repeat. */
+const unprotectedRequests: Requests = {
+  run: async ({ caller }, steps) => ({
+    result: await steps.create({ caller, key: null, fingerprint: '' }),
+    isReplay: false,
+  }),
+}
 
 /** Creates an instance, with its tables. The caller closes the resources. */
 export async function createOrderApp<Tx>(
@@ -125,11 +134,13 @@ export async function createOrderApp<Tx>(
     runtime,
   })
   const { cache, limiter, requests: marks } = createSharedState(redis, pressure.factor, runtime)
-  const requests = createRequestIdempotency({ store: marks, database, runtime })
+  const isProtected = settings.protection === 'ON'
+  const requests = isProtected ? createRequestIdempotency({ store: marks, database, runtime }) : unprotectedRequests
   const reader = createOrderReader(orders.reads)
-  const transactions = createOrderTransactions(orders, (tx, { id: orderId, region: at, version, createdAt }) =>
-    outbox.write(tx, 'ORDER_CREATED', { orderId, region: at, version }, { occurredAt: createdAt }),
-  )
+  const transactions = createOrderTransactions(orders, async (tx, { id: orderId, region: at, version, createdAt }) => {
+    if (isProtected)
+      await outbox.write(tx, 'ORDER_CREATED', { orderId, region: at, version }, { occurredAt: createdAt })
+  })
   const { now } = regionClock
   const newId = createUlidGenerator(runtime)
   const commands = new OrderService({ transactions, reader, requests, cache, gate, region, newId, now })

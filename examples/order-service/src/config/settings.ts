@@ -15,6 +15,8 @@ export interface Settings {
   /** The address to listen on. */
   readonly host: string
   readonly failover: 'ON' | 'OFF'
+  /** OFF: without outbox and idempotency keys, as the benchmark compares it. Never set this. */
+  readonly protection: 'ON' | 'OFF'
   readonly listMaxRows: number
   readonly pageMaxSize: number
   readonly promotionIntervalMs: number
@@ -30,6 +32,7 @@ const rules = {
   jwksUrl: optional(text({ pattern: /^https?:\/\/\S+$/, called: 'the URL of the issuer’s keys' })),
   host: text({ default: '127.0.0.1', because: 'a demo is for this machine alone' }),
   failover: oneOf(['ON', 'OFF'], { default: 'OFF', because: 'a single region has nowhere to fail over to' }),
+  protection: oneOf(['ON', 'OFF'], { default: 'ON', because: 'a service without it loses events and repeats orders' }),
   listMaxRows: integer({ default: 1_000, min: 1, max: 10_000, because: 'longer lists are what pages are for' }),
   pageMaxSize: integer({ default: 100, min: 1, max: 1_000, because: 'a screen shows no more' }),
   promotionIntervalMs: integer({ default: 300_000, min: 100, because: 'orders can be cancelled for five minutes' }),
