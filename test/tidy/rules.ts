@@ -2,6 +2,7 @@ import { ambientRule } from './rule/ambient.ts'
 import { consoleRule, registryRule, unfinishedRule, workplaceRule } from './rule/banned-text.ts'
 import { barrelRule } from './rule/barrel.ts'
 import { errorCodeRule } from './rule/error-code.ts'
+import { exampleImportRule } from './rule/example-import.ts'
 import { folderListRule } from './rule/folder-list.ts'
 import { rootFileRule, sharedNameRule, smallFolderRule } from './rule/folder-size.ts'
 import { changelogRule, packageListRule } from './rule/front-page.ts'
@@ -27,6 +28,7 @@ export const rules: readonly Rule[] = [
   rootFileRule,
   sharedNameRule,
   packageBoundaryRule,
+  exampleImportRule,
   barrelRule,
   ambientRule,
   thrownErrorRule,

@@ -46,8 +46,3 @@ test('S4-003 drivers and SQL are known below infrastructure/sql and in the compo
     expect([layer, [...(await importsOf(layer))].filter((one) => drivers.test(one))]).toEqual([layer, []])
   expect(await importsOf('application/port')).toEqual(new Set(['application', 'domain']))
 })
-
-test('the service uses published entry points of the toolkit only', async () => {
-  for (const layer of ['config', 'infrastructure', 'interfaces', 'load', 'region'])
-    for (const specifier of await importsOf(layer)) expect(specifier).not.toMatch(/^@waybill\/.*\/internal$/)
-})

@@ -178,6 +178,8 @@ function ordersSuite<Tx>(open: () => Promise<Resources<Tx>>): void {
     expect((await call('GET', '/readyz')).body).toMatchObject({ mode: 'active-passive:ACTIVE' })
     expect((await call('GET', '/openapi.json')).body).toMatchObject({ openapi: '3.1.0' })
     expect((await call('GET', '/metrics')).status).toBe(200)
+    const create = 'order_http_duration_ms_count{method="POST",route="/orders",status="201"}'
+    expect(await world.metric(create)).toBeGreaterThan(0)
     expect(await call('GET', '/nowhere')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } })
   })
 }

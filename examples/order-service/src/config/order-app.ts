@@ -197,8 +197,7 @@ export async function createOrderApp<Tx>(
     authenticate,
     limiter,
     newRequestId: newId,
-    now: () => runtime.clock.now(),
-    logger,
+    runtime,
     metrics: () => prometheusText(metrics),
     ready: () => ({
       isReady: outbox.ready(),

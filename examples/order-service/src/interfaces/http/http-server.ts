@@ -1,6 +1,6 @@
 /** The HTTP interface: what all requests have in common. It opens and closes no resources. */
 
-import type { Logger } from '@waybill/core'
+import type { Runtime } from '@waybill/core'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { WritesRejectedError } from '../../application/application-errors.ts'
 import type { Caller } from '../../application/caller.ts'
@@ -25,8 +25,7 @@ export interface HttpParts extends OrderRouteParts, HealthParts {
   readonly authenticate: Authenticate
   readonly limiter: RateLimiter
   readonly newRequestId: () => string
-  readonly now: () => number
-  readonly logger: Logger
+  readonly runtime: Runtime
 }
 
 const largestBody = 256 * 1024
@@ -35,7 +34,8 @@ const requestTimeoutMs = 30_000
 
 /** Creates the server. */
 export function createHttpServer(parts: HttpParts): FastifyInstance {
-  const { authenticate, limiter, newRequestId, logger } = parts
+  const { authenticate, limiter, newRequestId, runtime } = parts
+  const { logger } = runtime
   const callers = new WeakMap<object, Caller>()
   const routes: RegisteredRoute[] = []
   const app = fastify({
@@ -81,6 +81,10 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
       if (typeof method === 'string' && method !== 'HEAD')
         routes.push({ method, url, schema: schema as OrderRouteSchema })
     })
+    secured.addHook('onResponse', async ({ method, routeOptions }, { statusCode, elapsedTime }) => {
+      const labels = { method, route: routeOptions.url ?? '', status: String(statusCode) }
+      runtime.metrics.histogram('order.http.duration.ms', labels, elapsedTime)
+    })
     secured.addHook('onRequest', async (request, reply) => {
       reply.header('cache-control', 'no-store')
       const caller = callerOf(await authenticate(request.headers.authorization))
@@ -118,6 +122,6 @@ function readNumbers({ query }: FastifyRequest): void {
   }
 }
 
-function errorBody(code: string, message: string, { id }: FastifyRequest, { now }: HttpParts): object {
-  return { code, message, requestId: id, timestamp: new Date(now()).toISOString() }
+function errorBody(code: string, message: string, { id }: FastifyRequest, { runtime }: HttpParts): object {
+  return { code, message, requestId: id, timestamp: new Date(runtime.clock.now()).toISOString() }
 }
