@@ -38,6 +38,7 @@ export class Instance implements ControlledInstance {
   readonly control: FleetControl
   /** Commands that it applied, by binding: the numbers of their plans. */
   readonly applied: string[] = []
+  readonly followed = new Set<string>()
   readonly #world: World
   readonly #runtime: Runtime
   readonly #states = new Map<string, State>()
@@ -95,7 +96,8 @@ export class Instance implements ControlledInstance {
   }
 
   async apply({ target: { binding }, command, operator }: ControlRequest): Promise<InstanceAnswer> {
-    this.applied.push(`${binding} ${operator.reason}`)
+    const plan = `${binding} ${operator.reason}`
+    this.applied.push(plan)
     this.#world.appliedBy(this, operator.reason ?? '')
     if (command.type === 'SEEK') return this.#move(binding)
     return this.#turns.run(binding, async () => {
@@ -105,6 +107,7 @@ export class Instance implements ControlledInstance {
       if (legalFrom[command.type]?.includes(state) !== true) return this.#failed(binding, `it is ${state}`)
       if (this.#world.isStormy && draw.chance(program.refusals)) return this.#failed(binding, 'it cannot')
       this.#states.set(binding, after[command.type] ?? state)
+      this.followed.add(plan)
       return { instance: this.name, outcome: 'APPLIED', state: this.stateOf(binding) }
     })
   }

@@ -35,6 +35,62 @@ const bugs: readonly PlantedBug[] = [
     find: "outcome: 'NO_ANSWER',",
     replace: "outcome: 'APPLIED',",
   },
+  {
+    name: 'starts-before-the-log-is-read',
+    breaks: 'An instance starts its bindings before it knows what is desired.',
+    file: `${fleet}/fleet-control-engine.ts`,
+    find: 'if (reach.isKnown && this.#own?.isPresent(state) !== false) {',
+    replace: 'if (reach.trouble === undefined) {',
+  },
+  {
+    name: 'snapshots-not-read',
+    breaks: 'What was desired is forgotten with the command that said it.',
+    file: `${fleet}/fleet-state.ts`,
+    find: 'let state: DesiredState | null | undefined = snapshot?.entry.state',
+    replace: 'let state: DesiredState | null | undefined',
+  },
+  {
+    name: 'snapshots-cover-later-commands',
+    breaks: 'A desired state says that it includes commands that came after it.',
+    file: `${fleet}/fleet-state.ts`,
+    find: 'return { target, state: state ?? null, upTo: `${upTo}`, by }',
+    replace: 'return { target, state: state ?? null, upTo: `${upTo + 20n}`, by }',
+  },
+  {
+    name: 'followed-commands-do-not-count',
+    breaks: 'A command that some instances refused does not count, although others followed it.',
+    file: `${fleet}/fleet-state.ts`,
+    find: "if (isReached(entry.command as never, answer)) return 'COUNTS'",
+    replace: 'if (isReached(entry.command as never, answer)) continue',
+  },
+  {
+    name: 'refusals-believed',
+    breaks: 'An instance that refused a command takes it for followed.',
+    file: `${fleet}/own-instance.ts`,
+    find: 'if (wish !== undefined && isReached(entry.command, answer)) {',
+    replace: 'if (wish !== undefined) {',
+  },
+  {
+    name: 'refusals-told-as-success',
+    breaks: 'The refusal of another instance is answered as followed.',
+    file: `${fleet}/fleet-submitter.ts`,
+    find: '    outcome,\n    state,\n    ...(error',
+    replace: "    outcome: 'APPLIED',\n    state,\n    ...(error",
+  },
+  {
+    name: 'unknown-told-as-not-submitted',
+    breaks: 'A command that may be in the log is said not to be.',
+    file: `${fleet}/fleet-submitter.ts`,
+    find: 'if (written === undefined) throw new CommandUnknownError(command.type, target.binding, failure)',
+    replace: "if (written === undefined) throw new ControlUnreachableError('it was not confirmed')",
+  },
+  {
+    name: 'instances-not-called-back',
+    breaks: 'Instances stay out of their groups after positions were moved.',
+    file: `${fleet}/fleet-positions.ts`,
+    find: "command: { type: 'BACK', away: away.id },",
+    replace: "command: { type: 'BACK', away: 'another' },",
+  },
 ]
 
 /** The seeds that find the mutants. `npm run sim -- control --record` updates them when timing has changed. */

@@ -14,6 +14,8 @@ export class Operator {
   readonly #world: World
   /** Commands without an answer, and the process that each was given to. */
   readonly open = new Map<number, Member>()
+  /** Commands that were answered with an error which says that nothing was done. */
+  readonly #notSubmitted: Pick<CommandPlan, 'no' | 'type'>[] = []
 
   constructor(world: World) {
     this.#world = world
@@ -26,6 +28,15 @@ export class Operator {
       await runtime.timers.sleep(Math.max(0, startedAt + plan.atMs - runtime.clock.monotonic()))
       const { alive } = this.#world
       if (alive.length > 0) void this.#give(plan, draw.pick(alive))
+    }
+  }
+
+  /** Checks that no command is in the log that was said not to be. A move of positions is its MOVE. */
+  checkLog(): void {
+    const { court, log } = this.#world
+    for (const { no, type } of this.#notSubmitted) {
+      const wrong = log.commands.find((one) => one.reason === String(no) && (type !== 'SEEK' || one.type === 'MOVE'))
+      if (wrong !== undefined) court.violate('D23', `command ${no} is said not to be submitted, and is in the log`)
     }
   }
 
@@ -51,8 +62,14 @@ export class Operator {
     } catch (error) {
       court.note('operator', () => `${no} ${type} ${binding}: ${String(error)}`)
       if (error instanceof CommandUnknownError) court.reach('command: its outcome is unknown')
-      if (error instanceof ControlUnreachableError) court.reach('command: the log cannot be read')
-      if (error instanceof InstanceNotAwayError) court.reach('positions: an instance is not away')
+      if (error instanceof ControlUnreachableError) {
+        court.reach('command: the log cannot be read')
+        this.#notSubmitted.push({ no, type })
+      }
+      if (error instanceof InstanceNotAwayError) {
+        court.reach('positions: an instance is not away')
+        this.#notSubmitted.push({ no, type })
+      }
     }
     this.open.delete(no)
     // A frozen process answers when it is thawed.
@@ -67,7 +84,7 @@ export class Operator {
     for (const { instance } of followed) {
       const named = instances.filter((one) => one.name === instance)
       const isPosition = answers.some(({ positions }) => positions !== undefined)
-      if (!isPosition && !named.some(({ applied }) => applied.includes(`${binding} ${no}`)))
+      if (!isPosition && !named.some((one) => one.followed.has(`${binding} ${no}`)))
         court.violate('D23', `${instance} is said to have applied ${no}, and has not`)
     }
     if (answers.some(({ outcome }) => outcome === 'NO_ANSWER')) court.reach('answer: an instance has none')

@@ -55,6 +55,7 @@ async function live(world: World): Promise<void> {
     since: 'the last fault and the last answer',
   })
   if (!agreed) return
+  operator.checkLog()
   if (world.log.deletedCommands > 0) court.reach('log: an old command is deleted')
   await Promise.all(world.alive.map((one) => one.stop()))
   await runtime.timers.sleep(0)

@@ -15,6 +15,8 @@ export interface Member {
   readonly control: FleetControl
   /** Commands that it applied: the binding, and the number of the plan. */
   readonly applied: string[]
+  /** Those of them that it followed. */
+  readonly followed: ReadonlySet<string>
   readonly isAlive: boolean
   readonly isAway: boolean
   stateOf(binding: string): string
