@@ -29,7 +29,7 @@ export type {
 export type { ContainerStatus, MemberState, MemberStatus, PartitionStatus } from './api/binding-view.ts'
 export type { ConfigCode } from './api/config-code.ts'
 export type { DerivedTopicsMode } from './api/connector.ts'
-export type { HealthStatus, RecordLossKind } from './api/connector-report.ts'
+export type { HealthFinding, HealthStatus, RecordLossKind } from './api/connector-report.ts'
 export type { ContainerPlace } from './api/container-place.ts'
 export type { BindingCommand } from './api/container-state.ts'
 export type {

@@ -1,4 +1,4 @@
-import type { ThresholdReport } from '@waybill/connector'
+import type { ConnectorHealth, ThresholdReport } from '@waybill/connector'
 import type { FleetInstance } from '@waybill/connector/internal'
 import { prometheusContentType, prometheusText } from '@waybill/core/internal'
 import { instantOf } from '../json/write-json.ts'
@@ -11,12 +11,24 @@ import { words } from './answer-schemas.ts'
 
 const probeSchema: Schema = named('Probe', object({ status: openWord(['UP', 'DOWN']), reasons: list(words) }))
 
+const findingSchema: Schema = named(
+  'Finding',
+  object({
+    status: openWord(['UP', 'DEGRADED', 'DOWN']),
+    binding: nullable(words),
+    what: words,
+    hint: words,
+    since: nullable(instant),
+  }),
+)
+
 const healthSchema: Schema = named(
   'Health',
   object({
     status: openWord(['UP', 'DEGRADED', 'DOWN']),
     reasons: list(words),
     remarks: list(words),
+    findings: list(findingSchema),
     scope: openWord(['INSTANCE', 'FLEET']),
     thresholds: nullable(mapOf(anyJson)),
   }),
@@ -107,10 +119,8 @@ export function systemRoutes(services: AdminServices): readonly Route[] {
       access: { permission: 'bindings:read', of: 'ALL' },
       answer: healthSchema,
       run() {
-        const { status, reasons, remarks } = connector?.health() ?? { status: 'UP', reasons: [], remarks: [] }
-        return {
-          body: { status, reasons, remarks, scope: 'INSTANCE', thresholds: thresholdsOf(options.thresholds?.report()) },
-        }
+        const thresholds = thresholdsOf(options.thresholds?.report())
+        return { body: { ...healthView(connector?.health() ?? healthy), scope: 'INSTANCE', thresholds } }
       },
     }),
     route({
@@ -164,6 +174,22 @@ function thresholdsOf(report: ThresholdReport | undefined): object | null {
     runbook,
   }))
   return { status: report.status, readings }
+}
+
+const healthy: ConnectorHealth = { status: 'UP', reasons: [], remarks: [], findings: [] }
+
+/** Returns the health of a connector as answers show it. */
+export function healthView({ status, reasons, remarks, findings }: ConnectorHealth): object {
+  return {
+    status,
+    reasons,
+    remarks,
+    findings: findings.map(({ sinceMs, binding, ...finding }) => ({
+      ...finding,
+      binding: binding ?? null,
+      since: instantOf(sinceMs),
+    })),
+  }
 }
 
 /** Returns a process as answers show it. */

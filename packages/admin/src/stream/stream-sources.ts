@@ -4,6 +4,7 @@ import { summaryOf } from '../resource/binding-view.ts'
 import { groupView } from '../resource/letter-view.ts'
 import { operationView, subjectOf } from '../resource/operation-view.ts'
 import { outboxSummary } from '../resource/outbox-routes.ts'
+import { healthView } from '../resource/system-routes.ts'
 import type { AdminServices } from '../service/admin-services.ts'
 import { bindingKey } from '../service/find-binding.ts'
 import type { StreamSource } from './stream-hub.ts'
@@ -103,8 +104,7 @@ export function streamSources(services: AdminServices): readonly StreamSource[] 
       async read() {
         const health = connector?.health()
         if (health === undefined) return []
-        const { status, reasons, remarks } = health
-        return [{ key: 'connector', subject: undefined, data: { status, reasons, remarks } }]
+        return [{ key: 'connector', subject: undefined, data: healthView(health) }]
       },
     },
     {

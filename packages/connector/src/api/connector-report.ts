@@ -14,6 +14,20 @@ export interface ConnectorHealth {
   readonly reasons: readonly string[]
   /** Findings that need no action, such as bindings stopped by an operator. */
   readonly remarks: readonly string[]
+  /** The reasons and the remarks as data, worst first. */
+  readonly findings: readonly HealthFinding[]
+}
+
+/** A reason or a remark of a health report. */
+export interface HealthFinding {
+  /** UP: a remark. */
+  readonly status: HealthStatus
+  /** The binding, as operators name it; undefined for the connector, its clusters and its fleet. */
+  readonly binding: string | undefined
+  readonly what: string
+  readonly hint: string
+  /** Epoch milliseconds. */
+  readonly sinceMs: number
 }
 
 /**

@@ -26,6 +26,7 @@ export interface Finding {
   readonly key: string
   /** UP marks a remark. */
   readonly status: HealthStatus
+  readonly binding?: string
   readonly what: string
   readonly hint: string
   /** The start in epoch milliseconds, if it is known better than from the first report. */
@@ -76,7 +77,9 @@ export function assess(snapshot: HealthSnapshot): readonly Finding[] {
     ...forgottenFindings(snapshot),
     ...controlFindings(snapshot),
     ...snapshot.clusters.flatMap(clusterFindings),
-    ...snapshot.bindings.flatMap((binding) => bindingFindings(binding, snapshot)),
+    ...snapshot.bindings.flatMap((binding) =>
+      bindingFindings(binding, snapshot).map((one) => ({ ...one, binding: binding.name })),
+    ),
   ]
   return findings.toSorted((one, other) => severity[other.status] - severity[one.status])
 }

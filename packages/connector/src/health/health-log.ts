@@ -20,6 +20,13 @@ export class HealthLog {
       status: statusOf(findings),
       reasons: shortened(findings.filter(({ status }) => status !== 'UP').map((finding) => this.#describe(finding))),
       remarks: shortened(findings.filter(({ status }) => status === 'UP').map(({ what }) => what)),
+      findings: findings.slice(0, maxReasons).map(({ key, status, binding, what, hint }) => ({
+        status,
+        binding,
+        what,
+        hint,
+        sinceMs: this.#since.get(key) ?? snapshot.nowMs,
+      })),
     }
   }
 

@@ -313,6 +313,15 @@ describe('a health log', () => {
           "Check the handler's dependencies. No record is lost, and the breaker closes by itself once calls succeed.",
       ],
       remarks: [],
+      findings: [
+        {
+          status: 'DEGRADED',
+          binding: 'orders',
+          what: 'Binding orders: its circuit breaker is open.',
+          hint: "Check the handler's dependencies. No record is lost, and the breaker closes by itself once calls succeed.",
+          sinceMs: 60_000,
+        },
+      ],
     })
     log.report(snapshot([binding()], {}, 180_000))
     expect(log.report(open(240_000)).reasons[0]).toContain('Since 1970-01-01T00:04:00.000Z')
@@ -342,5 +351,6 @@ describe('a health log', () => {
 test('a lasting trouble turns health DOWN, with the time it began', () => {
   const trouble = { key: 'k', binding: 'orders', what: 'Topic gone', hint: 'Create it.', patienceMs: 0, sinceMs: 1_000 }
   const [finding] = assess({ ...snapshot([binding({ troubles: [trouble] })]), nowMs: 9_000, monotonicMs: 5_000 })
-  expect(finding).toEqual({ key: 'k', status: 'DOWN', what: 'Topic gone', hint: 'Create it.', sinceMs: 5_000 })
+  const seen = { key: 'k', status: 'DOWN', binding: 'orders', what: 'Topic gone', hint: 'Create it.', sinceMs: 5_000 }
+  expect(finding).toEqual(seen)
 })

@@ -360,7 +360,7 @@ describe('health', () => {
       })
       resolve(undefined)
       await started
-      await eventually(() => expect(bus.health()).toEqual({ status: 'UP', reasons: [], remarks: [] }))
+      await eventually(() => expect(bus.health()).toEqual({ status: 'UP', reasons: [], remarks: [], findings: [] }))
     }))
 
   test('does not delay a stop while a start waits for a cluster that does not answer', () =>
@@ -392,7 +392,7 @@ describe('health', () => {
       await eventually(() => expect(calls).toBe(1))
       const stopped = bus.stop('shipping')
       await sleep(2_000)
-      expect(bus.health()).toEqual({ status: 'UP', reasons: [], remarks: ['Binding shipping is stopping.'] })
+      expect(bus.health()).toMatchObject({ status: 'UP', reasons: [], remarks: ['Binding shipping is stopping.'] })
       resolve(undefined)
       await stopped
       expect(bus.health().remarks).toEqual(['Binding shipping is STOPPED, as commanded.'])
@@ -415,7 +415,7 @@ describe('health', () => {
       const bus = connector({})
       await bus.start()
       await sleep(20_000)
-      expect(bus.health()).toEqual({ status: 'UP', reasons: [], remarks: [] })
+      expect(bus.health()).toEqual({ status: 'UP', reasons: [], remarks: [], findings: [] })
       expect([bus.live(), bus.ready(), bus.startup()]).toEqual([true, true, true])
       await bus.stop()
       expect([bus.live(), bus.ready(), bus.startup()]).toEqual([true, false, true])
