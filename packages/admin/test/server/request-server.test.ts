@@ -64,6 +64,39 @@ describe('a request', () => {
     }))
 })
 
+describe('an operator', () => {
+  const known = { admin: { authorize: undefined } } as never
+
+  test('may only read, unless the host says more', () =>
+    adminWorld(known, async ({ ask, connector }) => {
+      await connector.start()
+      expect(await ask('GET', '/eventbus/bindings')).toMatchObject({ status: 200 })
+      expect(await ask('GET', '/eventbus/audit')).toMatchObject({ status: 403 })
+      expect(await ask('POST', pause)).toMatchObject({ status: 403, body: { permission: 'bindings:operate' } })
+      expect((await ask('GET', '/eventbus/me')).body.permissions).toMatchObject({
+        'dlt:read': true,
+        'payloads:read': false,
+      })
+    }))
+
+  test.each([[undefined], [null], [{}], [{ by: '' }], [{ by: ' ' }], [{ by: 7 }]])(
+    'without a name is unknown: %j',
+    (identity) =>
+      adminWorld({ admin: { identify: () => identity as never } }, async ({ ask }) => {
+        expect(await ask('GET', '/eventbus/me')).toMatchObject({
+          status: 401,
+          body: { code: 'WAYBILL_ADMIN_UNIDENTIFIED' },
+        })
+      }),
+  )
+})
+
+test('headers that are too large are refused', () =>
+  adminWorld({}, async ({ ask }) => {
+    expect(await ask('GET', '/eventbus/me', { headers: { cookie: 'x'.repeat(17_000) } })).toMatchObject({ status: 431 })
+    expect(await ask('GET', '/eventbus/me', { headers: { cookie: 'x'.repeat(15_000) } })).toMatchObject({ status: 200 })
+  }))
+
 describe('a body', () => {
   test.each([
     ['broken JSON', '{"reason":', {}, 400],
