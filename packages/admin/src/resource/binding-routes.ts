@@ -1,5 +1,6 @@
-import type { BindingView } from '@waybill/connector'
+import type { AuditRow, BindingView } from '@waybill/connector'
 import { readCursor, writeCursor } from '../json/cursor.ts'
+import { instantOf } from '../json/write-json.ts'
 import { type Route, route } from '../route/route.ts'
 import { list, mapOf, object } from '../schema/composite-schemas.ts'
 import { named, nullable, optional, type Schema } from '../schema/schema.ts'
@@ -49,6 +50,31 @@ const detailSchema: Schema = named(
       byException: countsSchema,
     }),
     findings: list(words),
+  }),
+)
+
+const auditRowSchema: Schema = named(
+  'LossAuditRow',
+  object({
+    topic: words,
+    partition: integer(),
+    binding: words,
+    groupId: words,
+    since: int64,
+    committed: int64,
+    settledAbove: int64,
+    ok: int64,
+    retried: int64,
+    dead: int64,
+    skipped: int64,
+    holes: int64,
+    waiting: int64,
+    waitedOk: int64,
+    waitedDead: int64,
+    missing: int64,
+    /** Null: every equation of the audit holds. */
+    problem: nullable(words),
+    moved: nullable(object({ times: integer(), at: nullable(instant), from: nullable(int64), to: int64, by: words })),
   }),
 )
 
@@ -118,14 +144,14 @@ export function bindingRoutes(services: AdminServices): readonly Route[] {
       tag,
       summary: 'Accounts for every record of each partition',
       access: read,
-      answer: object({ key: words, items: list(anyJson) }),
+      answer: object({ key: words, items: list(auditRowSchema) }),
       async run(call) {
         const found = findBinding(connector, call, call.params['name'] ?? '', 'bindings:read')
         const rows = await found.connector.audit()
         return {
           body: {
             key: found.key,
-            items: rows.filter(({ binding }) => binding === found.key || binding === found.view.name),
+            items: rows.filter(({ binding }) => binding === found.key || binding === found.view.name).map(auditRowOf),
           },
         }
       },
@@ -208,4 +234,13 @@ function flattened(path: string, value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { [path]: value }
   const parts = Object.entries(value).map(([key, one]) => flattened(path === '' ? key : `${path}.${key}`, one))
   return Object.assign({}, ...parts) as Record<string, unknown>
+}
+
+function auditRowOf({ problem, moved, ...row }: AuditRow): object {
+  const { atMs, ...move } = moved ?? { atMs: 0 }
+  return {
+    ...row,
+    problem: problem ?? null,
+    moved: moved === undefined ? null : { ...move, at: instantOf(atMs) },
+  }
 }

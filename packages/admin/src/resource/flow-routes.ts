@@ -255,7 +255,10 @@ function stagesOf(
   const { lag = [] } = connector?.admin.binding(`${view.cluster}:${view.name}`) ?? {}
   const stages = view.containers.map(({ place: { kind, tier, topic, delayMs } }) => {
     const own = lag.filter((one) => one.tier === tier && (kind !== 'SOURCE' || one.topic === topic))
-    const all = known?.filter((one) => one.tier === tier && one.topic === topic).map((one) => one.lag ?? undefined)
+    // A partition that is read here is known better than by its commits: a tier may have none yet.
+    const all = known
+      ?.filter((one) => one.tier === tier && one.topic === topic)
+      .map((one) => own.find(({ partition }) => partition === one.partition)?.records ?? one.lag ?? undefined)
     const labels = { ...labelsOf(view), topic }
     return {
       kind,
