@@ -7,6 +7,7 @@ export const text = {
   chartSentence: (label: string, last: string, top: string, at: string): string =>
     `${label}: ${last} now, highest ${top} at ${at}.`,
   close: 'Close',
+  confirm: 'Confirm',
   copy: 'Copy',
   copyAsText: 'Copy as text',
   copyBase64: 'Copy base64',

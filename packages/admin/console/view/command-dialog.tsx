@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import type { Schemas } from '../api/api-types.ts'
 import { type Command, useCommand } from '../state/command.ts'
 import { live } from '../state/live.ts'
 import { me } from '../state/session.ts'
@@ -17,6 +18,12 @@ import { Table } from './table.tsx'
 export type BindingCommand = 'start' | 'stop' | 'pause' | 'resume'
 
 const routes = { start: 'startBinding', stop: 'stopBinding', pause: 'pauseBinding', resume: 'resumeBinding' } as const
+
+/** The next sensible command. */
+export function commandFor({ state, pausedBy }: Pick<Schemas['Binding'], 'state' | 'pausedBy'>): BindingCommand {
+  if (state === 'CREATED' || state === 'STOPPED') return 'start'
+  return pausedBy.includes('OPERATOR') ? 'resume' : 'pause'
+}
 
 /** Asks for a reason and sends a command. Enter sends. It closes by itself when all instances have followed. */
 export function CommandDialog({

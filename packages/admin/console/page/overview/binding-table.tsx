@@ -10,7 +10,7 @@ import { hrefOf, open, urlState } from '../../state/router.ts'
 import { may } from '../../state/session.ts'
 import { overviewText } from '../../text/overview.ts'
 import { ActionButton } from '../../view/action-button.tsx'
-import type { BindingCommand } from '../../view/command-dialog.tsx'
+import { type BindingCommand, commandFor } from '../../view/command-dialog.tsx'
 import { CopyButton, CopyCurl } from '../../view/copy-button.tsx'
 import { Empty } from '../../view/empty.tsx'
 import { Figure } from '../../view/figures.tsx'
@@ -192,12 +192,6 @@ function columnsOf(onCommand: Send): readonly Column<Binding>[] {
       },
     },
   ]
-}
-
-/** The next sensible command. */
-export function commandFor({ state, pausedBy }: Pick<Binding, 'state' | 'pausedBy'>): BindingCommand {
-  if (state === 'CREATED' || state === 'STOPPED') return 'start'
-  return pausedBy.includes('OPERATOR') ? 'resume' : 'pause'
 }
 
 function toggle(key: string | undefined, onCommand: Send): void {

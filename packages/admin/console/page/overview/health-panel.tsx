@@ -6,8 +6,8 @@ import { may } from '../../state/session.ts'
 import { overviewText } from '../../text/overview.ts'
 import { ActionButton } from '../../view/action-button.tsx'
 import type { BindingCommand } from '../../view/command-dialog.tsx'
-import { Time } from '../../view/figures.tsx'
 import { Loading } from '../../view/resource-view.tsx'
+import { Sentence } from '../../view/sentence.tsx'
 import { Glyph, StateChip } from '../../view/state-chip.tsx'
 
 /** The health of the server: one line when it is well, a line for each reason when it is not. */
@@ -42,17 +42,6 @@ export function HealthPanel({
         </ul>
       )}
     </section>
-  )
-}
-
-const instant = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/
-
-/** A sentence of the server, with its instants as the reader's clock shows them. */
-function Sentence({ text }: { readonly text: string }): JSX.Element {
-  return (
-    <span>
-      {text.split(instant).map((part) => (instant.test(part) ? <Time key={part} at={part} isRelative /> : part))}
-    </span>
   )
 }
 

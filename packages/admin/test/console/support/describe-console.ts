@@ -98,12 +98,23 @@ async function tryPage(
   })
   await before?.(page)
   await page.goto(`${url}${path}`)
-  await program(page)
+  try {
+    await program(page)
+  } catch (error) {
+    await screenshot(page, `failed-${path.replaceAll(/\W+/g, '-')}`)
+    if (problems.length > 0)
+      throw new AggregateError([error, ...problems], `The page had problems: ${problems.join('\n')}`)
+    throw error
+  }
   expect(problems).toEqual([])
 }
 
 /** Fails for every violation of WCAG that axe finds. */
 export async function expectAccessible(page: Page): Promise<void> {
+  // The bars at the edges stay in place and would cover a part of what is behind them.
+  const height = await page.evaluate<number>('document.documentElement.scrollHeight')
+  const width = await page.evaluate<number>('innerWidth')
+  await page.setViewportSize({ width, height: Math.max(800, height) })
   await page.evaluate(axe)
   const violations = await page.evaluate<
     readonly { id: string; nodes: readonly { html: string; failureSummary: string }[] }[]

@@ -1,0 +1,61 @@
+import type { JSX } from 'preact'
+import { text } from '../text/parts.ts'
+import { Field } from './dialog.tsx'
+
+/** A field that must repeat a name before something is destroyed. */
+export function TypedName({
+  label,
+  value,
+  onInput,
+}: {
+  /** Says what to type: "Type orders.DLT to confirm". */
+  readonly label: string
+  readonly value: string
+  readonly onInput: (value: string) => void
+}): JSX.Element {
+  return (
+    <Field label={text.confirm}>
+      {(id) => (
+        <>
+          <p id={`${id}-what`}>{label}</p>
+          <input
+            id={id}
+            aria-describedby={`${id}-what`}
+            value={value}
+            autocomplete="off"
+            autocapitalize="off"
+            spellcheck={false}
+            onInput={(event) => onInput(event.currentTarget.value)}
+          />
+        </>
+      )}
+    </Field>
+  )
+}
+
+/** A reason, which destructive changes need. */
+export function ReasonField({
+  value,
+  onInput,
+  isRequired,
+}: {
+  readonly value: string
+  readonly onInput: (value: string) => void
+  readonly isRequired: boolean
+}): JSX.Element {
+  return (
+    <Field label={text.reason} hint={isRequired ? text.reasonRequired : text.reasonHint}>
+      {(id, hintId) => (
+        <input
+          id={id}
+          aria-describedby={hintId}
+          value={value}
+          maxLength={500}
+          required={isRequired}
+          autocomplete="off"
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  )
+}

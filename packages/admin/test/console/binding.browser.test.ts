@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ConsoleWorld, openConsoleWorld } from './support/console-world.ts'
+import { describeConsole, expectAccessible, failing, screenshot } from './support/describe-console.ts'
+
+describeConsole('the page of a binding', ({ open }) => {
+  let world: ConsoleWorld
+  beforeAll(async () => {
+    world = await openConsoleWorld()
+  })
+  afterAll(() => world?.[Symbol.asyncDispose]())
+
+  test('draws the way of a record, with the same numbers in a table', () =>
+    open(
+      world,
+      'bindings/shipping',
+      async (page) => {
+        await page.getByRole('heading', { name: 'shipping', level: 1 }).waitFor()
+        await page.locator('svg.pipeline').getByText('retry 1 min').waitFor()
+        await page.locator('svg.pipeline').getByText('12', { exact: true }).waitFor()
+        await page.getByText('The same as a table').click()
+        await page
+          .getByRole('row', { name: /^retry 1 min/ })
+          .getByText('2', { exact: true })
+          .waitFor()
+        await page.getByRole('link', { name: 'NonRetryableError' }).waitFor()
+        await expectAccessible(page)
+        await screenshot(page, 'binding-light')
+      },
+      { theme: 'light' },
+    ))
+
+  test('accounts for every record, is read from the address, and is accessible in the dark', () =>
+    open(
+      world,
+      'bindings/shipping?tab=audit',
+      async (page) => {
+        await page.getByText('0 unaccounted: 3 partitions, 54 records.').waitFor()
+        await expectAccessible(page)
+        await screenshot(page, 'binding-audit-dark')
+        await page.keyboard.press('2')
+        await page.getByRole('row', { name: /^0 orders source/ }).waitFor()
+        expect(new URL(page.url()).search).toBe('?tab=partitions')
+        await screenshot(page, 'binding-partitions-dark')
+        await page.keyboard.press('3')
+        await page.getByLabel('Search options').fill('groupId')
+        await page
+          .getByRole('row', { name: /^groupId/ })
+          .getByText('shipping')
+          .waitFor()
+        await page.goBack()
+        await page.goBack()
+        await page.getByText('0 unaccounted').waitFor()
+      },
+      { theme: 'dark' },
+    ))
+
+  test('plans a move of positions, and moves after the name was typed', () =>
+    open(world, 'bindings/billing', async (page) => {
+      await page.getByRole('button', { name: 'Positions' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Action').selectOption('reset')
+      await dialog.getByLabel('Reason').fill('INC-311')
+      await dialog.getByRole('button', { name: 'Plan' }).click()
+      await dialog.getByRole('row', { name: /^0 invoices/ }).waitFor()
+      await expectAccessible(page)
+      await screenshot(page, 'binding-positions')
+      await dialog.getByRole('button', { name: 'Move' }).click({ force: true })
+      await dialog.getByLabel('Confirm').fill('billing')
+      await dialog.getByRole('button', { name: 'Move' }).click()
+      await dialog.getByText('Moved.').waitFor()
+    }))
+
+  test('shows a viewer why actions are off, and a problem beside the values of before', () =>
+    open(
+      world,
+      'bindings/shipping?tab=partitions',
+      async (page) => {
+        await page.getByText('The database does not answer.').waitFor()
+        await page.getByRole('button', { name: 'Try again' }).waitFor()
+        const button = page.getByRole('button', { name: 'Positions' })
+        expect(await button.getAttribute('title')).toContain('Needs bindings:position for shipping')
+        await expectAccessible(page)
+      },
+      { by: 'viewer', before: failing('**/bindings/shipping/partitions'), allowed: /503/ },
+    ))
+
+  test('says that a binding is unknown, with the names that are known', () =>
+    open(
+      world,
+      'bindings/gone',
+      async (page) => {
+        await page
+          .getByText(/'gone'/)
+          .first()
+          .waitFor()
+        await page.getByText('WAYBILL_BINDING_NOT_FOUND').waitFor()
+      },
+      { allowed: /404/ },
+    ))
+
+  test('fits a narrow screen', () =>
+    open(
+      world,
+      'bindings/shipping',
+      async (page) => {
+        await page.locator('svg.pipeline').waitFor()
+        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+        await screenshot(page, 'binding-narrow')
+      },
+      { width: 390, theme: 'dark' },
+    ))
+})
