@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ConsoleWorld, openConsoleWorld } from './support/console-world.ts'
 import { describeConsole, expectAccessible, failing, screenshot } from './support/describe-console.ts'
@@ -45,7 +45,8 @@ describeConsole('the audit log', ({ open }) => {
         page.waitForEvent('download'),
         page.getByRole('button', { name: 'Export' }).click(),
       ])
-      const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n')
+      const saved = await text(await download.createReadStream())
+      const lines = saved.trim().split('\n')
       expect(lines.map((line) => (JSON.parse(line) as { target: string }).target)).toEqual(['billing'])
     }))
 

@@ -102,8 +102,7 @@ async function tryPage(
     await program(page)
   } catch (error) {
     await screenshot(page, `failed-${path.replaceAll(/\W+/g, '-')}`)
-    if (problems.length > 0)
-      throw new AggregateError([error, ...problems], `The page had problems: ${problems.join('\n')}`)
+    if (problems.length > 0) throw new Error(`The page had problems: ${problems.join('\n')}`, { cause: error })
     throw error
   }
   expect(problems).toEqual([])
