@@ -46,6 +46,13 @@ export const pages: readonly PageEntry[] = [
   { pattern: 'outbox/:outbox', load: () => import('./outbox/outbox-page.tsx') },
   { pattern: 'outbox/:outbox/events/:eventId', load: () => import('./outbox/outbox-event-page.tsx') },
   {
+    pattern: 'projections',
+    load: () => import('./projections/projections-page.tsx'),
+    permission: 'projections:read',
+    nav: { title: titles.projections },
+  },
+  { pattern: 'projections/:name', load: () => import('./projections/projection-page.tsx') },
+  {
     pattern: 'topics',
     load: () => import('./topics/topics-page.tsx'),
     permission: 'topics:read',

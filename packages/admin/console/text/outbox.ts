@@ -95,7 +95,6 @@ export const outboxText = {
     OUTBOX_REPLAY: (count: string): string => `Replay ${count}`,
     OUTBOX_PURGE: (count: string): string => `Delete ${count}`,
   },
-  sent: 'Started',
   event: 'Event',
   backTo: (outbox: string): string => `Outbox ${outbox}`,
   fields: {

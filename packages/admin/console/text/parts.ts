@@ -35,6 +35,7 @@ export const text = {
   showChart: 'Chart',
   showTable: 'Table',
   slow: 'The server has not answered yet.',
+  started: 'Started',
   time: 'Time',
   tooManyRows: (shown: number, all: number): string => `The first ${shown} of ${all}. Use the filter.`,
   truncated: 'the beginning only',

@@ -2,12 +2,12 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { grouped } from '../../format/number.ts'
 import { useCommand } from '../../state/command.ts'
-import { hrefOf } from '../../state/router.ts'
 import { me } from '../../state/session.ts'
 import { outboxText } from '../../text/outbox.ts'
 import { text } from '../../text/parts.ts'
 import { CopyCurl } from '../../view/copy-button.tsx'
 import { Dialog, Field } from '../../view/dialog.tsx'
+import { OperationStarted } from '../../view/operation-started.tsx'
 import { ProblemView } from '../../view/problem-view.tsx'
 import { ReasonField } from '../../view/reason-field.tsx'
 import { operationBody } from './operation-body.ts'
@@ -50,7 +50,7 @@ export function DeadEventsDialog({
   return (
     <Dialog title={isPurge ? outboxText.purgeTitle(outbox) : outboxText.replayTitle(outbox)} onClose={onClose}>
       {started !== undefined ? (
-        <Started id={started.id} onClose={onClose} />
+        <OperationStarted id={started.id} onClose={onClose} />
       ) : (
         <form
           method="dialog"
@@ -126,20 +126,5 @@ export function DeadEventsDialog({
         </form>
       )}
     </Dialog>
-  )
-}
-
-function Started({ id, onClose }: { readonly id: string; readonly onClose: () => void }): JSX.Element {
-  return (
-    <>
-      <p role="status">
-        {outboxText.sent}: <a href={hrefOf(['operations', id])}>{id}</a>
-      </p>
-      <div class="dialog-actions">
-        <button type="button" class="primary" autofocus onClick={onClose}>
-          {text.close}
-        </button>
-      </div>
-    </>
   )
 }
