@@ -38,6 +38,12 @@ export const pages: readonly PageEntry[] = [
   },
   { pattern: 'bindings/:key', load: () => import('./binding/binding-page.tsx') },
   {
+    pattern: 'failures',
+    load: () => import('./failures/failures-page.tsx'),
+    permission: 'dlt:read',
+    nav: { title: titles.failures, also: ['dead-letters'] },
+  },
+  {
     pattern: 'outbox',
     load: () => import('./outbox/outboxes-page.tsx'),
     permission: 'outbox:read',
