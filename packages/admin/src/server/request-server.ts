@@ -108,14 +108,16 @@ export class RequestServer {
         ? undefined
         : await readBody(request, body, route.maxBodyBytes)
     const read = readRouteBody(route, sent?.value)
-    const reason = readReason(route, read, request.headers['waybill-reason'], this.#options.requireReason)
+    const isDryRun = isChange && query['dryRun'] === true
+    // A dry run changes nothing, and nothing of it goes to the audit log.
+    const required = isDryRun ? 'NEVER' : this.#options.requireReason
+    const reason = readReason(route, read, request.headers['waybill-reason'], required)
     const operator: OperatorIdentity = {
       by: identity.by,
       ...(reason === undefined ? {} : { reason }),
       via: 'REST',
       address: request.remoteAddress,
     }
-    const isDryRun = isChange && query['dryRun'] === true
     const key = isChange && !isDryRun ? readIdempotencyKey(request.headers['idempotency-key']) : undefined
     const run = async (): Promise<AdminResponse> => {
       const call: Call = {

@@ -102,9 +102,7 @@ describe('registration', () => {
         body: { code: 'WAYBILL_REASON_REQUIRED' },
       })
       expect(audit).toEqual([])
-      expect(
-        await ask('DELETE', '/eventbus/bindings/mail?dryRun=true', { headers: { 'waybill-reason': 'x' } }),
-      ).toMatchObject({ status: 200 })
+      expect(await ask('DELETE', '/eventbus/bindings/mail?dryRun=true')).toMatchObject({ status: 200 })
       expect(connector.listBindings().length).toBe(2)
       expect(await ask('DELETE', '/eventbus/bindings/mail', { headers: { 'waybill-reason': 'gone' } })).toMatchObject({
         status: 200,
