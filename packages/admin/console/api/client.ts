@@ -14,6 +14,8 @@ export interface CallOptions {
   readonly reason?: string | undefined
   /** Sent with a change: the same key gets the first answer again. */
   readonly idempotencyKey?: string | undefined
+  /** The version that a change is meant for: another one is refused. */
+  readonly ifMatch?: string | undefined
 }
 
 /**
@@ -62,13 +64,14 @@ export async function download(path: string, signal?: AbortSignal): Promise<Uint
   return new Uint8Array(await response.arrayBuffer())
 }
 
-function send(request: WireRequest, { signal, reason, idempotencyKey }: CallOptions): Promise<Response> {
+function send(request: WireRequest, { signal, reason, idempotencyKey, ifMatch }: CallOptions): Promise<Response> {
   const isChange = request.method !== 'GET'
   const headers = {
     accept: 'application/json, application/problem+json;q=0.9, */*;q=0.1',
     ...(isChange ? { 'waybill-csrf': '1', 'idempotency-key': idempotencyKey ?? newIdempotencyKey() } : {}),
     ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(reason === undefined || reason === '' ? {} : { 'waybill-reason': encodeURIComponent(reason) }),
+    ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
   }
   return fetched(request, headers, signal)
 }

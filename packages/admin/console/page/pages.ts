@@ -43,6 +43,8 @@ export const pages: readonly PageEntry[] = [
     permission: 'dlt:read',
     nav: { title: titles.failures, also: ['dead-letters'] },
   },
+  { pattern: 'failures/:group', load: () => import('./dead-letter/group-page.tsx'), permission: 'dlt:read' },
+  { pattern: 'dead-letters/:id', load: () => import('./dead-letter/dead-letter-page.tsx'), permission: 'dlt:read' },
   {
     pattern: 'outbox',
     load: () => import('./outbox/outboxes-page.tsx'),

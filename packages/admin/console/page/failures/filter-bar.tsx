@@ -1,3 +1,4 @@
+import './filter-bar.css'
 import type { JSX } from 'preact'
 import type { UrlState } from '../../state/router.ts'
 import { may } from '../../state/session.ts'

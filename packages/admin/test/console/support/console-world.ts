@@ -29,6 +29,21 @@ export interface ConsoleWorld extends AsyncDisposable {
   readonly client: KafkaClient
   readonly rows: SqliteOutbox
   readonly write: (topic: string, values: readonly string[]) => Promise<void>
+  /** Writes records whose handler fails with the text of their header `planted`, and waits until they are dead letters. */
+  readonly bury: (records: readonly PlantedRecord[]) => Promise<void>
+  /** Reads a route, as ana. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  readonly ask: (path: string) => Promise<any>
+}
+
+/** A record that dies. */
+export interface PlantedRecord {
+  /** @defaultValue `planted-` and its number */
+  readonly key?: string
+  readonly value: string | Buffer | null
+  readonly headers?: Readonly<Record<string, string>>
+  /** The text of the error. */
+  readonly error?: string
 }
 
 /** What a world is made of. */
@@ -83,6 +98,23 @@ export async function openConsoleWorld(options: ConsoleWorldOptions = {}): Promi
       for (const value of values) await producer.send({ topic, key: Buffer.from(value), value: Buffer.from(value) })
     }
     if (hasData) await fill(connector, rows, write)
+    const bury = async (records: readonly PlantedRecord[]): Promise<void> => {
+      const before = await deadCount(connector)
+      await using producer = client.producer('EVENT')
+      for (const [
+        at,
+        { key = `planted-${at}`, value, headers = {}, error = 'total is no whole number' },
+      ] of records.entries())
+        await producer.send({
+          topic: 'orders',
+          key: Buffer.from(key),
+          value: typeof value === 'string' ? Buffer.from(value) : value,
+          headers: Object.entries({ ...headers, planted: error }).map(
+            ([name, text]) => [name, Buffer.from(text)] as const,
+          ),
+        })
+      await untilDead(connector, before + records.length)
+    }
     return {
       url: `${server.url}/`,
       admin,
@@ -90,6 +122,12 @@ export async function openConsoleWorld(options: ConsoleWorldOptions = {}): Promi
       client,
       rows,
       write,
+      bury,
+      async ask(path) {
+        const headers = { authorization: 'Bearer ana' }
+        const { body } = await admin.handle({ method: 'GET', url: path, headers, remoteAddress: '127.0.0.1' })
+        return JSON.parse(body as string)
+      },
       [Symbol.asyncDispose]: () => stack.disposeAsync(),
     }
   } catch (error) {
@@ -121,8 +159,10 @@ async function startConnector(
             topic: 'orders',
             groupId: 'shipping',
             retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 60_000 }, { delayMs: 600_000 }] },
-            handler: ({ value }) => {
+            handler: ({ value, headers }) => {
               const text = String(value)
+              const planted = headers.text('planted')
+              if (planted !== undefined) throw new NonRetryableError(planted)
               if (text.startsWith('bad')) throw new NonRetryableError(`${text} is refused`)
               if (text.startsWith('slow')) throw new Error('502 from shipping-api')
             },
@@ -148,9 +188,17 @@ async function fill(
   await connector.admin.pause('billing', { by: 'ana', reason: 'INC-311' })
   await write('invoices', ['i-1', 'i-2'])
   await write('mails', ['m-1'])
+  await untilDead(connector, badOrders.length)
+}
+
+async function deadCount(connector: Connector): Promise<number> {
+  const ranges = await connector.admin.deadLetterRanges('shipping', { by: 'ana' })
+  return Number(ranges.reduce((sum, { from, until }) => sum + until - from, 0n))
+}
+
+async function untilDead(connector: Connector, count: number): Promise<void> {
   await eventually(async () => {
-    const ranges = await connector.admin.deadLetterRanges('shipping', { by: 'ana' })
-    const count = ranges.reduce((sum, { from, until }) => sum + until - from, 0n)
-    if (count !== BigInt(badOrders.length)) throw new Error(`${count} of ${badOrders.length} are dead`)
+    const found = await deadCount(connector)
+    if (found !== count) throw new Error(`${found} of ${count} are dead`)
   })
 }
