@@ -1,8 +1,9 @@
 import { StopDeadlineError } from '@waybill/core'
+import type { KafkaClient, Producer } from '@waybill/kafka'
 import { describe, expect, test } from 'vitest'
 import type { Binding } from '../../src/api/binding.ts'
 import { ConnectorClosedError } from '../../src/api/connector-errors.ts'
-import { connectorWorld } from '../support/connector-world.ts'
+import { connectorWorld, failing } from '../support/connector-world.ts'
 
 const bindingOf = (topic: string, handler: Binding['handler'], more: Partial<Binding> = {}): Binding => ({
   topic,
@@ -67,6 +68,32 @@ describe('GracefulShutdown', () => {
         await world.sleep(10_000)
         await bus.stop()
         expect(ended).toBe(1)
+      }))
+
+    test('closes the producer of retries and dead letters, once no binding is a member of its group any more', () =>
+      connectorWorld(async (world) => {
+        world.sim.createTopic('orders')
+        const closedWith: number[] = []
+        const watched = (producer: Producer): Producer =>
+          new Proxy(producer, {
+            get(target, name) {
+              const member: unknown = Reflect.get(target, name)
+              if (typeof member !== 'function') return member
+              if (name === 'close') closedWith.push(world.sim.group('orders').members.length)
+              return member.bind(target)
+            },
+          })
+        const client: KafkaClient = {
+          ...world.client,
+          producer: (preset, options) => watched(world.client.producer(preset, options)),
+        }
+        const bus = world.connector({ bindings: { orders: bindingOf('orders', failing) } }, world.runtime, client)
+        await bus.start()
+        await world.write('orders', ['a'])
+        await world.sleep(5_000)
+        expect(closedWith).toEqual([])
+        await bus.stop()
+        expect(closedWith).toEqual([0])
       }))
 
     test('succeeds when no binding is left', () =>

@@ -84,6 +84,19 @@ describe('what is written of an error', () => {
   })
 })
 
+describe('a long text of an error', () => {
+  test.each([
+    ['in plain characters', 'x'.repeat(9_000)],
+    ['with control characters', `\u0007${'x'.repeat(9_000)}`],
+  ])('is cut at its bound and not before: %s', (_, text) => {
+    const error = Object.assign(new Error(text), { name: text, stack: `${text}\n    at here` })
+    const sizes = [exceptionClassOf(error), exceptionMessageOf(error), exceptionStackOf(error) ?? '']
+    expect(sizes.map((one) => Buffer.byteLength(one))).toEqual([256, 1_024, expect.any(Number)])
+    const frames = Object.assign(new Error('short'), { stack: `Error: short\n${text}` })
+    expect(Buffer.byteLength(exceptionStackOf(frames) ?? '')).toBe(2_048)
+  })
+})
+
 describe('a cut text', () => {
   test('is the longest beginning of whole characters that fits', () => {
     const text = fc.string({ unit: 'binary', maxLength: 40 })

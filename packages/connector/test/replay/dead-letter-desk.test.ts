@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { ReplayReport } from '../../src/api/dead-letter-admin.ts'
 import { resolveBinding } from '../../src/options/binding-options.ts'
 import { DeadLetterDesk } from '../../src/replay/dead-letter-desk.ts'
+import { topicValues } from '../delivery/topic-records.ts'
 import { connectorWorld } from '../support/connector-world.ts'
 
 type Reader = ReturnType<KafkaClient['reader']>
@@ -93,3 +94,30 @@ describe('a replay that counts dead letters at maxReplays again', () => {
       expect(members).toEqual([])
     }))
 })
+
+test('S0-140 a replay by time leaves out dead letters that lie between those of its window and are older or newer', () =>
+  connectorWorld(async ({ sim, client, runtime }) => {
+    sim.createTopic('orders')
+    sim.createTopic('orders.DLT')
+    await using producer = client.producer('EVENT')
+    const now = runtime.clock.now()
+    const headers = [
+      ['x-eventbus-consumer-group', Buffer.from('shipping')],
+      ['x-eventbus-original-topic', Buffer.from('orders')],
+    ] as const
+    // A log is ordered by time only nearly: other clocks wrote some of its records.
+    for (const [text, agoMs] of [
+      ['first', 5_000],
+      ['older', 60_000],
+      ['newer', 0],
+      ['last', 4_000],
+    ] as const) {
+      const record = { topic: 'orders.DLT', key: null, value: Buffer.from(text), headers, timestamp: now - agoMs }
+      await producer.send(record)
+    }
+    const binding = resolveBinding('shipping', { topic: 'orders', groupId: 'shipping', handler: () => {} })
+    const desk = new DeadLetterDesk({ binding, client, runtime })
+    const report = await desk.replay({ from: now - 10_000, to: now - 1_000 }, { kind: 'ORIGINAL' })
+    expect(report.replayed).toBe(2)
+    expect(topicValues(sim, 'orders')).toEqual(['first', 'last'])
+  }))
