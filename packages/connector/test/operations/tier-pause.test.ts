@@ -4,7 +4,9 @@ import { describe, expect, test } from 'vitest'
 import type { Binding } from '../../src/api/binding.ts'
 import type { Connector } from '../../src/api/connector.ts'
 import { InvalidContainerStateError } from '../../src/api/connector-errors.ts'
+import type { Control, ControlledInstance } from '../../src/api/control.ts'
 import { createFleetControl, type FleetControl } from '../../src/fleet/create-fleet-control.ts'
+import { createLocalControl } from '../../src/operations/local-control.ts'
 import { type ConnectorWorld, connectorWorld } from '../support/connector-world.ts'
 
 const alice = { by: 'alice' }
@@ -130,6 +132,47 @@ describe('S0-119 the pause of one tier', () => {
       await four.stop()
       await three.admin.resumeTier('shipping', 2, alice)
       await world.eventually(() => expect(handled.toSorted()).toEqual(['a on three', 'b on three']))
+    }))
+
+  test('holds from a start by command on, and not from one after a start that failed', () =>
+    connectorWorld(async (world) => {
+      let pausedTiers: readonly number[] = [2, 9]
+      const control: Control = { ...createLocalControl(), pausedTiers: () => pausedTiers }
+      const binding: Binding = { topic: 'orders', groupId: 'g', handler: () => {}, retry, autoStartup: false }
+      const bus = world.connector({ control, bindings: { shipping: binding } })
+      await bus.start()
+      await expect(bus.start('shipping')).rejects.toThrow('orders')
+      pausedTiers = []
+      world.sim.createTopic('orders')
+      await bus.start('shipping')
+      expect(pausedOf(bus)).toEqual([[0], [1], [2]])
+      await bus.stop('shipping')
+      pausedTiers = [2, 9]
+      await bus.start('shipping')
+      expect(pausedOf(bus)).toEqual(tier2Paused)
+    }))
+
+  test('is established when a process missed the command, and so is its end', () =>
+    connectorWorld(async (world) => {
+      world.sim.createTopic('orders')
+      const local = createLocalControl()
+      let instance: ControlledInstance | undefined
+      const join: Control['join'] = (joining) => {
+        instance = joining
+        return local.join(joining)
+      }
+      const binding: Binding = { topic: 'orders', groupId: 'g', handler: () => {}, retry }
+      const bus = world.connector({ control: { ...local, join }, bindings: { shipping: binding } })
+      await bus.start()
+      const obey = async (tiers: readonly number[]): Promise<unknown> => {
+        await instance?.obeyTiers({ cluster: 'default', groupId: 'g', binding: 'shipping' }, tiers)
+        return pausedOf(bus)
+      }
+      expect(await obey([2, 9])).toEqual(tier2Paused)
+      expect(await obey([1])).toEqual([[0], [1, 'OPERATOR'], [2]])
+      expect(await obey([])).toEqual([[0], [1], [2]])
+      await bus.stop('shipping')
+      expect(await obey([1])).toEqual([])
     }))
 
   test('I21 asks for a permission and is in the audit log', () =>
