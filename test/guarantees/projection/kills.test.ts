@@ -50,6 +50,11 @@ async function plan(topic: string, random: () => number): Promise<Plan> {
   }
 }
 
+/** A consumer with small batches, so that there is much to be killed between. */
+function member(groupId: string) {
+  return { does: 'PROJECT', groupId, revisions: [1], maxPollRecords: 50 } as const
+}
+
 async function race(place: KafkaPlace, address: DatabaseAddress): Promise<void> {
   const seed = systemClock.now() % 1_000_000
   const random = createSeededRandom(seed)
@@ -62,14 +67,14 @@ async function race(place: KafkaPlace, address: DatabaseAddress): Promise<void> 
   const consume = async (groupId: string): Promise<void> => {
     for (let life = 0; life < kills; life++) {
       const killAt = { point: points[life % points.length] as string, batches: 1 + Math.floor(random() * 12) }
-      const child = scene.process({ does: 'PROJECT', groupId, revisions: [1], killAt })
+      const child = scene.process({ ...member(groupId), killAt })
       // One that does not reach its failpoint is killed wherever it is.
       const late = eventually(() => expect(isWritten).toBe(true), { deadlineMs: lifeMs, everyMs: 100 }).catch(() => {})
       await Promise.race([child.ended, late])
       await child.kill()
       killed++
     }
-    scene.process({ does: 'PROJECT', groupId, revisions: [1] })
+    scene.process(member(groupId))
   }
   let isWritten = false
   const write = async (): Promise<void> => {

@@ -42,7 +42,7 @@ const asked = new Promise<void>((resolve) => process.once('SIGTERM', () => resol
       bindings: {
         credits: projector.binding({
           groupId: task.groupId,
-          maxPollRecords: 50,
+          ...(task.maxPollRecords === undefined ? {} : { maxPollRecords: task.maxPollRecords }),
           sessionTimeoutMs: 6_000,
           heartbeatIntervalMs: 500,
         }),

@@ -45,7 +45,9 @@ export class ProjectionScene implements AsyncDisposable {
   }
 
   /** Starts a process. */
-  process(task: Pick<ProjectionTask, 'does' | 'groupId' | 'revisions' | 'killAt'>): Child<ProjectionMessage> {
+  process(
+    task: Pick<ProjectionTask, 'does' | 'groupId' | 'revisions' | 'killAt' | 'maxPollRecords'>,
+  ): Child<ProjectionMessage> {
     const own = { brokers: this.#brokers, topic: this.topic, database: this.#address }
     const child = new Child<ProjectionMessage>(new URL('./projection-process.ts', import.meta.url), { ...own, ...task })
     this.#children.push(child)

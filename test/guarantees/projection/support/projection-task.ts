@@ -9,6 +9,8 @@ export interface ProjectionTask {
   readonly database: DatabaseAddress
   /** The revisions that it knows, the newest first. */
   readonly revisions: readonly number[]
+  /** The largest batch of the live binding. @defaultValue that of a projection */
+  readonly maxPollRecords?: number | undefined
   /** Kills itself at that failpoint, once so many batches were handled. */
   readonly killAt?: { readonly point: string; readonly batches: number } | undefined
 }
