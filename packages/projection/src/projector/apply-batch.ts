@@ -21,7 +21,7 @@ import { checkRows } from '../fold/check-state.ts'
 import type { AnyProjectedEvent, FoldResult, FoldStop } from '../fold/fold-batch.ts'
 import { foldBatch } from '../fold/fold-batch.ts'
 import { type KnownBuild, liveOf } from './live-build.ts'
-import { lockRows } from './lock-rows.ts'
+import { lockBeforeQuarantine, lockRows } from './lock-rows.ts'
 
 /** The place of a record. */
 export interface RecordPlace {
@@ -67,6 +67,7 @@ async function applyByVersion(
   if (result.rows.length === 0 && result.stop === undefined && dead === undefined) return ifLive(store, live, result)
   const behind = result.stop === undefined && dead !== undefined ? [dead] : []
   return whileLive(store, live, async (tx) => {
+    await lockBeforeQuarantine(tx, live.table, result.rows, isNew(result.stop) ? [result.stop] : [])
     await tx.write(live.table, result.rows)
     const isKnown = await keepStop(tx, live, result.stop)
     if (!isKnown) return 'MOVED'
@@ -160,6 +161,10 @@ async function keepStop(
     case undefined:
       return true
   }
+}
+
+function isNew(stop: FoldStop | undefined): stop is FoldStop {
+  return stop?.reason === 'GAP' || stop?.reason === 'POISON'
 }
 
 /** The events up to the one that stopped the batch: that one becomes a dead letter. */

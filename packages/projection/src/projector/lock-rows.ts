@@ -18,3 +18,17 @@ export async function lockRows(
   await tx.write(table, missing.map(absentRow))
   return tx.readLocked(table, keys)
 }
+
+/**
+ * Locks the rows that a transaction writes and those that it quarantines, in the order of their keys: one after the other,
+ * two transactions could wait for each other.
+ */
+export async function lockBeforeQuarantine(
+  tx: ProjectionTransaction,
+  table: BuildTable,
+  rows: readonly StoredRow[],
+  quarantined: readonly { readonly key: string }[],
+): Promise<void> {
+  if (rows.length === 0 || quarantined.length === 0) return
+  await tx.readLocked(table, [...new Set([...rows, ...quarantined].map(({ key }) => key))])
+}

@@ -5,6 +5,7 @@ import type { BuildTable, ProjectionTransaction, QuarantinedKey, StoredRow } fro
 import type { Projection } from '../definition/projection.ts'
 import { decodeRecords } from '../fold/decode-records.ts'
 import { type AnyProjectedEvent, type FoldStop, foldBatch } from '../fold/fold-batch.ts'
+import { lockBeforeQuarantine } from '../projector/lock-rows.ts'
 import type { SourceRecord } from './rebuild-source.ts'
 
 /** The effect of records on a table. */
@@ -13,7 +14,7 @@ export interface BuildStep {
   readonly applied: number
   /** Keys of which an event is missing or cannot be applied. */
   readonly quarantined: readonly Omit<QuarantinedKey, 'since' | 'last'>[]
-  /** Later events of quarantined keys. */
+  /** The last versions of quarantined keys that have later events. */
   readonly extended: readonly { readonly key: string; readonly version: number }[]
 }
 
@@ -40,7 +41,7 @@ export function foldPast(
   const rows = new Map(stored.map((row) => [row.key, row]))
   const written = new Map<string, StoredRow>()
   const quarantined: Omit<QuarantinedKey, 'since' | 'last'>[] = []
-  const extended: { key: string; version: number }[] = []
+  const extended = new Map<string, number>()
   let applied = 0
   for (let at = 0; at < events.length; ) {
     const result = foldBatch(projection, [...rows.values()], events.slice(at))
@@ -53,10 +54,15 @@ export function foldPast(
     keep(result.stop)
     at += result.stop.index + 1
   }
-  return { rows: [...written.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1)), applied, quarantined, extended }
+  return {
+    rows: inOrder([...written.values()]),
+    applied,
+    quarantined: inOrder(quarantined),
+    extended: inOrder([...extended].map(([key, version]) => ({ key, version }))),
+  }
 
   function keep({ key, reason, expected, found }: FoldStop): void {
-    if (reason === 'QUARANTINED') extended.push({ key, version: found })
+    if (reason === 'QUARANTINED') extended.set(key, Math.max(found, extended.get(key) ?? 0))
     // Without versions a later event does not depend on an earlier one.
     else if (reason !== 'INPUT' && projection.versions === 'AGGREGATE') {
       quarantined.push({ key, reason, expected, found })
@@ -66,8 +72,14 @@ export function foldPast(
   }
 }
 
+/** All writers lock in the same order. */
+function inOrder<T extends { readonly key: string }>(all: readonly T[]): readonly T[] {
+  return all.toSorted((one, other) => (one.key < other.key ? -1 : 1))
+}
+
 /** Writes the effect of records. Returns false if a key has changed since its row was read: then roll back. */
 export async function writeStep(tx: ProjectionTransaction, table: BuildTable, step: BuildStep): Promise<boolean> {
+  await lockBeforeQuarantine(tx, table, step.rows, step.quarantined)
   await tx.write(table, step.rows)
   for (const entry of step.quarantined) if (!(await tx.quarantine(table, entry))) return false
   for (const { key, version } of step.extended) if (!(await tx.extendQuarantine(table, key, version))) return false

@@ -3,7 +3,7 @@
  *
  *     the live row has no higher version ─▶ nothing to do: the same event is missing there
  *     it has a higher one ─▶ look for the events in all of the source: after a release, the missing one comes behind later ones
- *                               ├─ found ─▶ applied in the order of their versions
+ *                               ├─ found ─▶ applied in the order of their versions, up to the next gap
  *                               └─ not found ─▶ the build is behind the live table
  */
 
@@ -92,52 +92,72 @@ export interface GapDeps {
   readonly unread: () => AsyncIterable<Pick<WireRecord, 'key' | 'value' | 'headers'>>
 }
 
-/** Events of a key that gets some all the time have come since the source was read: it is read on, so many times at most. */
-const mostRounds = 50
+/** Looks for the events of some keys in all of the source, and applies those that it finds in the order of their versions. */
+export class GapSearch {
+  readonly #deps: GapDeps
+  /** The versions that their rows had. */
+  readonly #versions: ReadonlyMap<string, number>
+  readonly #found = new Map<string, FoundVersions>()
 
-/**
- * Applies the events of these keys in the order of their versions, wherever they are. A key that lacks one stays as it is.
- *
- * Workers go on meanwhile, so later events of a key may be behind what was read. A version is missing if it was not found
- * twice: it lies before an event that a worker has read, and the source was read to its end after that.
- */
-export async function closeGaps(deps: GapDeps, behind: readonly KeyBehind[], signal: AbortSignal): Promise<void> {
-  const found = new Map<string, FoundVersions>()
-  const lacking = new Map<string, number>()
-  let open: ReadonlyMap<string, number> = new Map(behind.map(({ entry, version }) => [entry.key, version]))
-  for (let rounds = 1; open.size > 0 && rounds <= mostRounds; rounds++) {
-    const more = await collectVersions(deps.projection, open, deps.unread())
-    if (signal.aborted) return
-    const left = new Map<string, number>()
-    for (const [key, version] of open) {
-      const events = merged(found.get(key) ?? [], more.get(key) ?? [])
-      found.set(key, events)
-      const missing = await closeGap(deps, key, events)
-      if (missing === undefined || lacking.get(key) === missing) continue
-      lacking.set(key, missing)
-      left.set(key, version)
+  constructor(deps: GapDeps, behind: readonly KeyBehind[]) {
+    this.#deps = deps
+    this.#versions = new Map(behind.map(({ entry, version }) => [entry.key, version]))
+  }
+
+  /** Returns whether the search was for all of these keys. */
+  includes(behind: readonly KeyBehind[]): boolean {
+    return behind.every(({ entry }) => this.#versions.has(entry.key))
+  }
+
+  /**
+   * Reads the source, at a further call what has come since, and applies the events of each key up to the first one that is
+   * missing. Workers go on meanwhile: of a key that gets events all the time, the last ones may not have been read yet.
+   */
+  async close(signal: AbortSignal): Promise<void> {
+    const more = await collectVersions(this.#deps.projection, this.#versions, this.#deps.unread())
+    for (const key of this.#versions.keys()) {
+      if (signal.aborted) return
+      const events = merged(this.#found.get(key) ?? [], more.get(key) ?? [])
+      this.#found.set(key, events)
+      await closeGap(this.#deps, key, events)
     }
-    open = left
   }
 }
 
-/** Releases a key. Returns the first version that is missing; undefined if none is, or if the key cannot be released. */
-function closeGap(
-  { store, projection, table }: GapDeps,
-  key: string,
-  events: FoundVersions,
-): Promise<number | undefined> {
-  return store.transaction(async (tx) => {
+/**
+ * Returns keys that were behind before a search, and still are: the source lacks an event that the live table has.
+ *
+ * @param before - the keys that were behind before it; what their live rows had was in the source by then
+ */
+export function keysLost(behind: readonly KeyBehind[], before: readonly KeyBehind[]): readonly KeyBehind[] {
+  const known = new Map(before.map((one) => [one.entry.key, one]))
+  return behind.filter(({ entry, version }) => {
+    const was = known.get(entry.key)
+    return was !== undefined && (was.live === undefined ? version === was.version : version < was.live)
+  })
+}
+
+/**
+ * Applies the events of a key up to the first version that is missing, and releases it if none is: the live table may have
+ * the same gap behind the one that is closed here.
+ */
+async function closeGap({ store, projection, table }: GapDeps, key: string, events: FoundVersions): Promise<void> {
+  await store.transaction(async (tx) => {
     const builds = await tx.lock(table.projection, 'SHARED')
     // A row before its entry, as writers lock them.
     const [stored = absentRow(key)] = checkRows(projection, await tx.readLocked(table, [key]))
     const entry = await tx.lockQuarantined(table, key)
     const isBuilt = builds.some(({ number, state }) => number === table.number && state === 'VERIFYING')
-    if (entry === undefined || !isBuilt) return undefined
+    if (entry === undefined || !isBuilt) return
     const [missing] = missingVersions(stored.version, entry.last, events)
-    const row = missing === undefined ? rowIfFolded(() => releasedRow(projection, stored, entry, events)) : undefined
-    if (row !== undefined) await tx.restore(table, row)
-    return missing
+    const known = missing === undefined ? events : events.filter(({ version }) => version < missing)
+    const row = rowIfFolded(() => releasedRow(projection, stored, { key, last: 0 }, known))
+    if (row === undefined) return
+    await tx.restore(table, row)
+    if (missing === undefined) return
+    const found = events.find(({ version }) => version > missing)?.version ?? entry.last
+    await tx.quarantine(table, { key, reason: 'GAP', expected: missing, found })
+    await tx.extendQuarantine(table, key, entry.last)
   })
 }
 

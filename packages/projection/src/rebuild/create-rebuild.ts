@@ -10,7 +10,8 @@ import type { Projection } from '../definition/projection.ts'
 import type { ProjectionOperation } from '../definition/projection-operation.ts'
 import { topicsOf } from '../definition/topics-of.ts'
 import { type RebuildOptions, type ResolvedRebuildOptions, resolveRebuildOptions } from './rebuild-options.ts'
-import { isFinal, type RebuildStatus, TableRebuild } from './table-rebuild.ts'
+import { isFinal } from './retried.ts'
+import { type RebuildStatus, TableRebuild } from './table-rebuild.ts'
 import { createTopicSource } from './topic-source.ts'
 
 /**

@@ -9,15 +9,10 @@
  * work. Errors of the database and of brokers are retried with a growing wait.
  */
 
-import { createUlidGenerator, describeThrown, type Schemas, StateError } from '@waybill/core'
+import { createUlidGenerator, type Schemas, StateError } from '@waybill/core'
 import type { BuildState, BuildTable, ProjectionBuild } from '@waybill/core/internal'
 import type { Projection } from '../definition/projection.ts'
-import {
-  ProjectionStateError,
-  RebuildFailedError,
-  RebuildRefusedError,
-  RevisionMismatchError,
-} from '../definition/projection-errors.ts'
+import { RebuildFailedError, RebuildRefusedError } from '../definition/projection-errors.ts'
 import { liveOf, nextNumber, projectionFor, tableOf } from '../projector/live-build.ts'
 import { addPartitions } from './add-partitions.ts'
 import type { BuildStep } from './apply-build.ts'
@@ -27,6 +22,7 @@ import { applyHistory, historyPosition } from './history-phase.ts'
 import { createPace } from './pace.ts'
 import type { ResolvedRebuildOptions } from './rebuild-options.ts'
 import { left, type RebuildSource } from './rebuild-source.ts'
+import { retried } from './retried.ts'
 import { type SwitchOutcome, switchBuild } from './switch-build.ts'
 import { verificationStep } from './verification-step.ts'
 import type { Verification } from './verify-build.ts'
@@ -46,11 +42,18 @@ export interface RebuildStatus {
   readonly reason: string | null
 }
 
+/** The workers of this process. */
+interface WorkerShift {
+  readonly ended: Promise<void>
+  /** Aborts when they stop: nothing that waits for positions would see them move. */
+  readonly over: AbortSignal
+  readonly isWorking: () => boolean
+}
+
 const active: readonly BuildState[] = ['CATCHING_UP', 'VERIFYING', 'READY']
 /** Larger than a live batch: nothing waits for a rebuild. */
 const recordsPerBatch = 2_000
 const pollMs = 250
-const retryMs = { first: 250, most: 10_000 }
 const mostSwitches = 40
 /** Keys whose gaps a verification looks for in the topics. */
 const mostGaps = 1_000
@@ -92,42 +95,50 @@ export class TableRebuild {
     const table = this.#table(build.number)
     const stopping = new AbortController()
     const stopped = signal === undefined ? stopping.signal : AbortSignal.any([stopping.signal, signal])
-    // Without workers, a step that waits for positions would wait forever.
-    const failing = new AbortController()
-    const stepping = AbortSignal.any([stopped, failing.signal])
-    let isWorking = true
-    const ended = this.#work(table, stopped, this.#owner).finally(() => {
-      isWorking = false
-      this.#running--
-    })
-    this.#running++
-    // Observed below; a failure between two polls is no unhandled rejection.
-    ended.catch(() => failing.abort())
+    let shift = this.#startShift(table, stopped)
     let before: BuildState | undefined
     try {
       for (;;) {
-        if (!isWorking) await ended
-        const status = await this.#retried(stepping, () => this.#step(table, stepping))
-        if (status === undefined && !stopped.aborted) continue
+        if (!shift.isWorking()) await shift.ended
+        const status = await this.#retried(stopped, () => this.#step(table, shift.over))
         if (status === undefined) return await this.#status(table.number)
         yield status
         if (status.state === 'FAILED') {
           // The error of a worker of this process says more.
-          await ended
+          await shift.ended
           throw new RebuildFailedError(`Projection ${this.#projection.name}: ${status.reason}`, {
             impact: 'The live table was not touched.',
           })
         }
         if (stopped.aborted || this.#isOver(status)) return status
+        // Its workers saw the build live: since then it was replaced, and a roll-back builds on it.
+        if (!shift.isWorking()) {
+          await shift.ended
+          shift = this.#startShift(table, stopped)
+        }
         // A state that has just begun may be over at once.
         if (status.state === before)
-          await Promise.race([this.#options.runtime.timers.sleep(pollMs), ended.catch(() => {})])
+          await Promise.race([this.#options.runtime.timers.sleep(pollMs), shift.ended.catch(() => {})])
         before = status.state
       }
     } finally {
       stopping.abort()
-      await ended.catch(() => {})
+      await shift.ended.catch(() => {})
     }
+  }
+
+  /** Starts workers, which stop with the signal, at an error, or once the build is no longer built. */
+  #startShift(table: BuildTable, stopped: AbortSignal): WorkerShift {
+    const ending = new AbortController()
+    this.#running++
+    const ended = this.#work(table, stopped, this.#owner).finally(() => {
+      this.#running--
+      ending.abort()
+    })
+    // Observed by its caller; a failure between two polls is no unhandled rejection.
+    ended.catch(() => {})
+    const over = AbortSignal.any([stopped, ending.signal])
+    return { ended, over, isWorking: () => !ending.signal.aborted }
   }
 
   /**
@@ -326,19 +337,8 @@ export class TableRebuild {
   }
 
   /** Returns undefined if the signal aborted first. */
-  async #retried<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
-    const { runtime } = this.#options
-    for (let waitMs = retryMs.first; !signal.aborted; waitMs = Math.min(waitMs * 2, retryMs.most)) {
-      try {
-        return await work()
-      } catch (error) {
-        if (signal.aborted || isFinal(error)) throw error
-        const fields = { projection: this.#projection.name, error: describeThrown(error), waitMs }
-        runtime.logger.warn(fields, 'Rebuild step failed, retrying')
-        await runtime.timers.sleep(waitMs, signal).catch(() => {})
-      }
-    }
-    return undefined
+  #retried<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+    return retried(this.#options.runtime, this.#projection.name, signal, work)
   }
 
   /** Adds the partitions of the topics once the history is applied: workers then find them. */
@@ -477,13 +477,4 @@ export class TableRebuild {
   #liveTable(live: ProjectionBuild): BuildTable {
     return projectionFor(this.#known, live).table
   }
-}
-
-/** Returns whether a retry would meet the same error. */
-export function isFinal(error: unknown): boolean {
-  return (
-    error instanceof RebuildFailedError ||
-    error instanceof RevisionMismatchError ||
-    error instanceof ProjectionStateError
-  )
 }

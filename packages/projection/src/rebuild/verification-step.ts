@@ -15,7 +15,7 @@ import { RebuildFailedError } from '../definition/projection-errors.ts'
 import type { RowDifference } from '../definition/row-difference.ts'
 import { topicsOf } from '../definition/topics-of.ts'
 import { type KnownBuild, liveOf } from '../projector/live-build.ts'
-import { closeGaps, type KeyBehind, keysBehind } from './build-gaps.ts'
+import { GapSearch, type KeyBehind, keysBehind, keysLost } from './build-gaps.ts'
 import type { ResolvedRebuildOptions } from './rebuild-options.ts'
 import {
   left,
@@ -43,6 +43,8 @@ const pollMs = 50
 /** A live table that is not there by then is behind the topics. */
 const mostLivePolls = 100
 const recordsPerRead = 2_000
+/** A key that gets events all the time may need a few. */
+const mostGapRounds = 50
 
 /**
  * Verifies a build. Returns undefined if the signal aborted first, or the build is no longer verified.
@@ -82,17 +84,26 @@ function isNewGap({ live, built }: RowDifference): boolean {
   return built?.isQuarantined === true && (live?.version ?? 0) > built.version
 }
 
+/** Closes gaps until no key is behind the live table but those whose events the source lacks. */
 async function withGapsClosed(
-  { store, projection, table, source, options: { history }, knownOf }: VerificationDeps,
+  { store, projection, table, source, options: { history, maxQuarantined }, knownOf }: VerificationDeps,
   live: ProjectionBuild | undefined,
   signal: AbortSignal,
 ): Promise<readonly KeyBehind[]> {
   const liveTable = live && knownOf(live).table
-  const behind = await keysBehind(store, liveTable, table)
-  if (behind.length === 0) return behind
-  const unread = unreadRecords(source, history, signal)
-  await closeGaps({ store, projection, table, unread }, behind, signal)
-  return keysBehind(store, liveTable, table)
+  let behind = await keysBehind(store, liveTable, table)
+  let search: GapSearch | undefined
+  for (let rounds = 1; behind.length > 0 && rounds <= mostGapRounds && !signal.aborted; rounds++) {
+    if (search?.includes(behind) !== true)
+      search = new GapSearch({ store, projection, table, unread: unreadRecords(source, history, signal) }, behind)
+    await search.close(signal)
+    const now = await keysBehind(store, liveTable, table)
+    const lost = keysLost(now, behind)
+    if (lost.length === now.length || lost.length > maxQuarantined) return lost
+    // Others have come since, or the live table has moved on.
+    behind = now
+  }
+  return behind
 }
 
 /** Returns a function that yields every record that the build was made of, and at each further call those since then. */

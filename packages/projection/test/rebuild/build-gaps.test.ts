@@ -2,7 +2,7 @@ import type { BuildState } from '@waybill/core/internal'
 import { expect, test } from 'vitest'
 import { createMemoryProjectionStore } from '../../src/memory/memory-projection-store.ts'
 import { tableOf } from '../../src/projector/live-build.ts'
-import { closeGaps, keysBehind } from '../../src/rebuild/build-gaps.ts'
+import { GapSearch, keysBehind } from '../../src/rebuild/build-gaps.ts'
 import { balances } from '../test-accounts.ts'
 import { history } from '../test-records.ts'
 
@@ -27,6 +27,6 @@ for (const [state, left] of [
       yield* records
     }
     const deps = { store, projection: balances as never, table, unread }
-    await closeGaps(deps, behind, new AbortController().signal)
+    await new GapSearch(deps, behind).close(new AbortController().signal)
     expect(await store.countQuarantined(table)).toBe(left)
   })

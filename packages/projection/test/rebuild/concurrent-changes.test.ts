@@ -237,3 +237,52 @@ test('a log that ends earlier than before is not passed over', async () => {
   expect(await store.positions({ projection: balances.name, number: 1 })).toMatchObject([{ next: 3n }, { next: 0n }])
   await running.return(undefined as never)
 })
+
+test('a key with two gaps, of which the live table has closed the first, is built up to the second', async () => {
+  const consumer = createProjector(balances, { store })
+  const records = await history('a', [1, 2, 4, 8, 16])
+  for (const index of [0, 2, 1]) log.append(0, records[index] as KafkaRecord)
+  while ((await log.deliver(consumer)) > 0);
+  await createQuarantine(balances, { store }).release('a', eventsOf(records.slice(0, 3)), operator)
+  // Version 5 has not come yet.
+  for (const index of [3, 5]) log.append(0, records[index] as KafkaRecord)
+  while ((await log.deliver(consumer)) > 0);
+  const last = await finish(rebuildOf(balances, { switch: 'WHEN_READY' }))
+  expect(last).toMatchObject({ state: 'LIVE', quarantined: 1, verification: { rows: 1, differences: [] } })
+  const quarantine = createQuarantine(balances, { store })
+  expect(await quarantine.list({}, operator)).toMatchObject([
+    { key: 'a', reason: 'GAP', expected: 5, found: 6, last: 6 },
+  ])
+  expect(await quarantine.release('a', eventsOf(records), operator)).toBe(6)
+  expect(store.find('account_balance', 'a')).toMatchObject({ balance: '31' })
+})
+
+test('a process that verifies goes on when others have switched its build, replaced it and rolled it back', async () => {
+  for (const record of await history('a', [1])) log.append(0, record)
+  const first = rebuildOf(balances, { verify: 0 })
+  const running = first.run(operator)
+  for (let state = ''; state !== 'VERIFYING'; ) state = (await running.next()).value.state
+  const other = rebuildOf(balances, { switch: 'WHEN_READY', verify: 0 })
+  expect(await finish(other)).toMatchObject({ state: 'LIVE', build: 1 })
+  expect(await finish(rebuildOf(balances, { switch: 'WHEN_READY', verify: 0 }))).toMatchObject({ build: 2 })
+  // Its workers have stopped: their build was live.
+  for (let turns = 0; turns < 200; turns++) await nextTurn()
+  await other.rollBack(operator)
+  log.append(0, await credit('a', 5, 3))
+  let last: RebuildStatus | undefined
+  for await (const status of running) last = status
+  expect(last).toMatchObject({ state: 'READY', build: 1, remaining: 0n })
+})
+
+test('a batch that quarantines a key locks its rows in the order of their keys', async () => {
+  const steps: string[] = []
+  onStep = (step) => void steps.push(step)
+  const consumer = createProjector(balances, { store })
+  for (const key of ['a', 'b']) await consumer.handleBatch(await history(key, [1]), undefined as never)
+  steps.length = 0
+  await expect(
+    consumer.handleBatch([await credit('b', 1, 3), await credit('a', 1, 4)], undefined as never),
+  ).rejects.toThrow(/Record 1 of the batch failed/)
+  const locked = steps.filter((step) => step.startsWith('locked row')).map((step) => step.at(-1))
+  expect(locked.slice(0, 2)).toEqual(['a', 'b'])
+})
