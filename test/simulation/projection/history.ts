@@ -7,7 +7,8 @@ import { z } from 'zod'
 /** Keeps sums small. */
 const prime = 1_000_003
 
-const credits = defineEvents({
+/** The events of all runs. */
+export const credits = defineEvents({
   Credited: {
     topic: 'credits',
     schema: z.object({ account: z.string(), amount: z.number().int() }),
@@ -21,17 +22,27 @@ const declared = {
   columns: { sum: 'integer', credits: 'integer' },
 } as const
 
-function on(versions: 'AGGREGATE' | 'POSITION') {
+/** The total of an account, and the number of its events. */
+export interface Total {
+  readonly sum: number
+  readonly credits: number
+}
+
+/** Returns the total after another credit: one that depends on the order of the events, or one that does not. */
+export function totalAfter(before: Total | undefined, amount: number, isCommutative: boolean): Total {
+  const { sum, credits: known } = before ?? { sum: 0, credits: 0 }
+  return { sum: isCommutative ? sum + amount : (sum * 3 + amount) % prime, credits: known + 1 }
+}
+
+/** Returns the projection under test. */
+export function projectionOf(versions: 'AGGREGATE' | 'POSITION', isCommutative = false) {
   return defineProjection({ name: `credits_${versions.toLowerCase()}`, versions, ...declared }).on({
-    Credited: (state, { payload }) => ({
-      sum: ((state?.sum ?? 0) * 3 + payload.amount) % prime, // Depends on the order.
-      credits: (state?.credits ?? 0) + 1,
-    }),
+    Credited: (state, { payload }) => totalAfter(state, payload.amount, isCommutative),
   })
 }
 
 /** The projections under test, by how they recognize repeats. */
-export const projections = { AGGREGATE: on('AGGREGATE'), POSITION: on('POSITION') } as const
+export const projections = { AGGREGATE: projectionOf('AGGREGATE'), POSITION: projectionOf('POSITION') } as const
 
 /** Events in the order of their log, and the rows that they must end with. */
 export interface History {

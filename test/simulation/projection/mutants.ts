@@ -65,6 +65,27 @@ const bugs: readonly PlantedBug[] = [
     replace: 'if (position.epoch !== claimed.epoch) return false',
   },
   {
+    name: 'switch-shares-the-lock',
+    breaks: 'Consumers write the former table while readers are switched to the new one.',
+    file: `${source}/rebuild/switch-build.ts`,
+    find: "const builds = await tx.lock(projection.name, 'EXCLUSIVE')",
+    replace: "const builds = await tx.lock(projection.name, 'SHARED')",
+  },
+  {
+    name: 'switch-ignores-gaps',
+    breaks: 'A table is switched to although keys of it are behind the live table.',
+    file: `${source}/rebuild/switch-build.ts`,
+    find: 'if ((await keysBehind(gapsWithin(tx), tableOf(live), table)).length > mostBehind) throw gaps',
+    replace: 'void [gapsWithin, keysBehind, tableOf, mostBehind, gaps]',
+  },
+  {
+    name: 'gaps-not-closed',
+    breaks: 'A key whose missing event came behind later ones stays behind the live table.',
+    file: `${source}/rebuild/build-gaps.ts`,
+    find: '      await closeGap(this.#deps, key, events)',
+    replace: '      void closeGap',
+  },
+  {
     name: 'switch-misses-live-events',
     breaks: 'A table is switched to before it includes what the live one does.',
     file: `${source}/rebuild/switch-build.ts`,

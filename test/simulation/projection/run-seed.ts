@@ -5,9 +5,9 @@ import { noopLogger, runtimeWith } from '@waybill/core'
 import { createSeededRandom } from '@waybill/core/internal'
 import { createMemoryProjectionStore, createProjector } from '@waybill/projection'
 import type { Simulation, Violation } from '../simulation.ts'
+import { runBuilds } from './builds.ts'
 import { deliver, SimulatedCrash } from './deliver.ts'
 import { drawHistory, projections } from './history.ts'
-import { runPositions } from './positions.ts'
 import type { RareState } from './rare-states.ts'
 
 const mostSteps = 200_000
@@ -81,14 +81,14 @@ export const runProjectionSeed: Simulation['run'] = async (seed, { trace } = {})
       )
       if (found !== wanted) violations.push({ invariant: 'I8', what: `${key} is ${found} instead of ${wanted}` })
     }
-    if (history.versions === 'POSITION' && violations.length === 0) {
+    if (violations.length === 0) {
       const step = (name: string): void => {
         events++
         hash.update(name)
         trace?.(name)
         if (events > mostSteps) throw new RangeError('the run does not end')
       }
-      violations.push(...(await runPositions(seed, history, { step, reach })))
+      violations.push(...(await runBuilds(seed, { step, reach })))
     }
   } catch (error) {
     violations.push({ invariant: 'RUN', what: String(error) })
