@@ -48,7 +48,7 @@ export async function serve<Tx>(
     await app.stop(stopping)
     throw error
   }
-  say(`ready: ${url}, the API is described in ${url}/openapi.json, operators use ${url}/ops`)
+  say(`ready: ${url}, the API is described in ${url}/openapi.json, operators log in at ${url}/ops-login`)
   if (isWalk && isOnce) return await app.stop(stopping)
   const { isClean } = await stopOnSignals(app, { logger, exit: false }).stopped
   process.exitCode = isClean ? 0 : 1

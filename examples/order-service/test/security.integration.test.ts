@@ -194,4 +194,22 @@ describe('the admin API of the service', () => {
     expect(JSON.stringify(body)).toContain('op-OPERATOR')
     expect((await admin('GET', '/ops/eventbus/outboxes')).body).toMatchObject({ items: [{ outbox: 'orders' }] })
   })
+
+  test('opens in a browser: a token is exchanged for a cookie that only operators use', async () => {
+    const logIn = (token: string): Promise<Response> =>
+      fetch(`${world.url}/ops-login`, { method: 'POST', body: new URLSearchParams({ token }), redirect: 'manual' })
+    const token = await demoToken({ subject: 'anna', role: 'VIEWER', ...world.settings }, world.keyFile)
+    expect(await (await fetch(`${world.url}/ops-login`)).text()).toContain('<form')
+    expect((await logIn('nonsense')).status).toBe(401)
+    expect((await fetch(`${world.url}/ops-login`, { method: 'POST' })).status).toBe(401)
+    expect((await world.withToken(undefined)('POST', '/ops-login', { token })).status).toBe(415)
+    expect((await logIn(`${token}; Path=/`)).status).toBe(401)
+    const { status, headers } = await logIn(token)
+    expect([status, headers.get('location')]).toEqual([303, '/ops/'])
+    expect(headers.get('set-cookie')).toBe(`orders_operator=${token}; Path=/ops; HttpOnly; SameSite=Strict`)
+    const cookie = { cookie: `a=b; orders_operator=${token}` }
+    const browser = world.withToken(undefined)
+    expect((await browser('GET', bindings, undefined, cookie)).status).toBe(200)
+    expect((await browser('GET', '/orders', undefined, cookie)).status).toBe(401)
+  })
 })

@@ -5,6 +5,7 @@ import type { KafkaClient } from '@waybill/kafka'
 import { createDeadEvents } from '@waybill/outbox'
 import { type createAuditLog, createOperationStore, createOutboxStore, type SqlDatabase } from '@waybill/sql'
 import type { OrderEvents } from '../infrastructure/kafka/order-events.ts'
+import { operatorCredentials } from '../interfaces/http/operator-login.ts'
 import { operatorAccessOf } from '../interfaces/http/role-access.ts'
 import { type Authenticate, UnauthenticatedError } from '../interfaces/http/token-authenticator.ts'
 
@@ -48,7 +49,7 @@ export function createOperatorApi<Tx>(parts: OperatorApiParts<Tx>): Admin {
     metrics,
     identify: async ({ headers }) => {
       try {
-        const { subject, roles } = await authenticate(headers['authorization'])
+        const { subject, roles } = await authenticate(operatorCredentials(headers))
         return { by: subject, roles: [...roles] }
       } catch (error) {
         if (error instanceof UnauthenticatedError) return null

@@ -34,6 +34,7 @@ import { createOrderTransactions } from '../infrastructure/sql/order-transaction
 import { createRegionView } from '../infrastructure/sql/region-view.ts'
 import { createRegionLease } from '../infrastructure/sql/sql-region-lease.ts'
 import { createHttpServer } from '../interfaces/http/http-server.ts'
+import { operatorPath } from '../interfaces/http/operator-login.ts'
 import { createTokenAuthenticator } from '../interfaces/http/token-authenticator.ts'
 import { createPressure } from '../load/pressure.ts'
 import { createWriteGate } from '../load/write-gate.ts'
@@ -210,7 +211,7 @@ export async function createOrderApp<Tx>(
       },
     }),
   })
-  await http.register(operators.fastify, { prefix: '/ops' })
+  await http.register(operators.fastify, { prefix: operatorPath })
 
   const promote = async (signal: AbortSignal): Promise<void> => {
     await promotion.promoteAll(signal).catch((err: unknown) => {

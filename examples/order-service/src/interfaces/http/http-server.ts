@@ -7,6 +7,7 @@ import type { Caller } from '../../application/caller.ts'
 import type { RateLimiter } from '../../application/port/rate-limiter.ts'
 import { answerOf } from './error-answers.ts'
 import { openApiDocument, type RegisteredRoute } from './openapi-document.ts'
+import { addOperatorLogin } from './operator-login.ts'
 import { addOrderRoutes, type OrderRouteParts, type OrderRouteSchema } from './order-routes.ts'
 import { limitRate } from './rate-limit.ts'
 import { callerOf } from './role-access.ts'
@@ -74,6 +75,7 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
   )
 
   addProbes(app, parts)
+  addOperatorLogin(app, authenticate)
   app.get('/openapi.json', async () => openApiDocument(routes))
 
   app.register(async (secured) => {
