@@ -64,7 +64,10 @@ describe('an order', () => {
     ['items[0].quantity', { items: [{ ...item, quantity: 1.5 }] }],
     ['items[0].unitPriceMinor', { items: [{ ...item, unitPriceMinor: -1 }] }],
     ['items', { items: [{ ...item, quantity: 100_000, unitPriceMinor: 1_000_000_000_000 }] }],
+    ['items[0].quantity', { items: [{ ...item, quantity: 100_001 }] }],
+    ['items[0].unitPriceMinor', { items: [{ ...item, unitPriceMinor: 1_000_000_000_001 }] }],
     ['currency', { currency: 'euro' }],
+    ['currency', { currency: 'EURO' }],
   ])('that breaks the rule of %s is refused with this path', (path, broken) => {
     try {
       Order.place({ ...asked, ...broken })
