@@ -54,7 +54,7 @@ describe('the pressure on an instance', () => {
   })
 
   test('counts the lag of the partition that is furthest behind', () => {
-    const series = [reading('eventbus.consumer.lag.seconds', 2), reading('eventbus.consumer.lag.seconds', 9)]
+    const series = [reading('eventbus.consumer.lag.seconds', 9), reading('eventbus.consumer.lag.seconds', 2)]
     expect(lagMsOf({ read: () => [...series, reading('another', 99)] })).toBe(9_000)
   })
 })

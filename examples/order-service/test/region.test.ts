@@ -51,6 +51,12 @@ describe('S4-055 updates of two regions', () => {
       { occurredAt: 1, version: 1, region: 'a' },
       false,
     ],
+    [
+      'a negative version beside none',
+      { occurredAt: 1, version: -5, region: 'a' },
+      { occurredAt: 1, version: null, region: 'a' },
+      true,
+    ],
     ['no time', { occurredAt: null, version: 0, region: 'a' }, { occurredAt: 5, version: 9, region: 'b' }, true],
     ['nothing stored', { occurredAt: 1, version: 0, region: 'a' }, null, true],
   ])('S4-056 S4-058 one with %s', (_, incoming, current, expected) => {
@@ -257,6 +263,24 @@ describe('the failover of a region', () => {
     await runtime.run(() => failover.checkNow())
     expect(failover.mode).toBe('ACTIVE')
     await runtime.advance(15_000)
+    expect(failover.mode).toBe('PASSIVE')
+  })
+
+  test('I19 a lease counts from before it was asked for, however long its answer takes', async () => {
+    const runtime = quietRuntime()
+    const memory = leaseBy(runtime)
+    const lease: RegionLease = {
+      async hold(region, ttlMs) {
+        const isHeld = await memory.hold(region, ttlMs)
+        await runtime.timers.sleep(1_500)
+        return isHeld
+      },
+    }
+    const failover = failoverOn(runtime, { lease })
+    await runtime.run(() => failover.checkNow())
+    await runtime.advance(13_499)
+    expect(failover.mode).toBe('ACTIVE')
+    await runtime.advance(1)
     expect(failover.mode).toBe('PASSIVE')
   })
 
