@@ -53,11 +53,14 @@ export class IdempotentAnswers {
     const entry: Kept = { hash, endsAt: this.#clock.monotonic() + keptMs, response: undefined }
     this.#kept.set(name, entry)
     this.#makeRoom()
-    const response = await run()
-    // A failure that says "try again" or "unknown" is not an answer to repeat.
-    if (response.status >= 500 || response.status === 429) this.#kept.delete(name)
-    else entry.response = response
-    return response
+    try {
+      const response = await run()
+      // A failure that says "try again" or "unknown" is not an answer to repeat.
+      if (response.status < 500 && response.status !== 429) entry.response = response
+      return response
+    } finally {
+      if (entry.response === undefined) this.#kept.delete(name)
+    }
   }
 
   #find(name: string): Kept | undefined {

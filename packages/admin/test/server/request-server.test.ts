@@ -1,4 +1,6 @@
+import { Buffer } from 'node:buffer'
 import { describe, expect, test } from 'vitest'
+import { IdempotentAnswers } from '../../src/limit/idempotent-answers.ts'
 import { adminWorld } from '../support/admin-world.ts'
 
 const pause = '/eventbus/bindings/mail/pause'
@@ -185,9 +187,8 @@ describe('without identify', () => {
         status: 200,
         body: expect.stringContaining('"dlt:purge":true'),
       })
-      expect(await admin.handle({ ...local, headers: { 'x-forwarded-for': '10.0.0.1' } })).toMatchObject({
-        status: 401,
-      })
+      for (const name of ['x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'forwarded', 'via'])
+        expect([name, (await admin.handle({ ...local, headers: { [name]: '10.0.0.1' } })).status]).toEqual([name, 401])
       expect(await admin.handle({ ...local, headers: { host: 'rebound.example' } })).toMatchObject({ status: 401 })
     }))
 })
@@ -228,6 +229,66 @@ describe('an idempotency key', () => {
       expect(await ask('POST', pause, { headers: { 'idempotency-key': 'a b' } })).toMatchObject({ status: 400 })
     }))
 })
+
+describe('the answer to an idempotency key', () => {
+  const keyed = { headers: { 'idempotency-key': 'incident-2' } }
+
+  test('of a dry run is not kept: the change itself may have the key', () =>
+    adminWorld({}, async ({ ask, connector }) => {
+      await connector.start()
+      expect(await ask('POST', `${pause}?dryRun=true`, keyed)).toMatchObject({ body: { dryRun: true } })
+      expect(await ask('POST', pause, keyed)).toMatchObject({ status: 200, body: { outcome: 'APPLIED' } })
+      expect(connector.getState('mail')).toBe('PAUSED')
+    }))
+
+  test('is forgotten after a day', () =>
+    adminWorld({}, async ({ ask, connector, runtime }) => {
+      expect(await ask('POST', pause, keyed)).toMatchObject({ status: 409 })
+      await runtime.timers.sleep(23 * 3_600_000)
+      expect((await ask('POST', pause, keyed)).headers).toHaveProperty('idempotency-replayed')
+      await runtime.timers.sleep(2 * 3_600_000)
+      await connector.start()
+      expect(await ask('POST', pause, keyed)).toMatchObject({ status: 200 })
+    }))
+
+  test.each([429, 500, 503, 504])('is not kept if it is %d, which says to try again', async (status) => {
+    const answers = new IdempotentAnswers({ monotonic: () => 0 })
+    const request = { by: 'ana', key: 'k', method: 'POST', url: '/x', body: undefined }
+    let runs = 0
+    const run = async () => ({ status: ++runs === 1 ? status : 200, headers: {}, body: '' })
+    expect((await answers.answer(request, run)).status).toBe(status)
+    expect((await answers.answer(request, run)).status).toBe(200)
+    expect((await answers.answer(request, run)).status).toBe(200)
+    expect(runs).toBe(2)
+  })
+
+  test('is awaited: a second request meanwhile is refused, and one after a failure runs', async () => {
+    const answers = new IdempotentAnswers({ monotonic: () => 0 })
+    const request = { by: 'ana', key: 'k', method: 'POST', url: '/x', body: undefined }
+    const slow = Promise.withResolvers<{ status: number; headers: object; body: string }>()
+    const first = answers.answer(request, () => slow.promise as never)
+    await expect(answers.answer(request, async () => ({ status: 200, headers: {}, body: '' }))).rejects.toMatchObject({
+      status: 409,
+    })
+    slow.reject(new Error('gone'))
+    await expect(first).rejects.toThrow('gone')
+    expect((await answers.answer(request, async () => ({ status: 200, headers: {}, body: '' }))).status).toBe(200)
+  })
+})
+
+test('a body that announces no size is read up to its limit', () =>
+  adminWorld({}, async ({ admin }) => {
+    let sent = 0
+    const endless = async function* (): AsyncGenerator<Uint8Array> {
+      for (;;) {
+        sent += 1_024
+        yield Buffer.alloc(1_024, 'x')
+      }
+    }
+    const headers = { authorization: 'Bearer ana', 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
+    const answer = await admin.handle({ method: 'POST', url: pause, remoteAddress: '10.0.0.9', headers }, endless())
+    expect([answer.status, sent]).toEqual([413, 65 * 1_024])
+  }))
 
 describe('the rate', () => {
   test('of an operator is limited, and recovers', () =>
