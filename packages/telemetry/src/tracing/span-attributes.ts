@@ -92,5 +92,10 @@ function operation(name: string, type: string, { semconv }: AttributeOptions): A
 }
 
 function compact(attributes: Attributes): Attributes {
-  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined))
+  const present: Attributes = {}
+  for (const name of Object.keys(attributes)) {
+    const value = attributes[name]
+    if (value !== undefined) present[name] = value
+  }
+  return present
 }
