@@ -29,8 +29,8 @@ describe('an operation', () => {
       })
       for (const operation of ['CREATE_OPERATION', 'REPLAY'])
         expect(audit.filter((one) => one.operation === operation)).toMatchObject([
-          { outcome: 'ASKED', by: 'ana', reason: 'INC-311' },
-          { outcome: 'DONE' },
+          { outcome: 'ASKED', by: 'ana', reason: 'INC-311', target: 'shipping' },
+          { outcome: 'DONE', target: 'shipping' },
         ])
       expect(audit.find((one) => one.operation === 'CREATE_OPERATION')).toMatchObject({
         via: 'REST',

@@ -2,7 +2,7 @@ import { createMemoryOperationStore } from '@waybill/core/internal'
 import { describe, expect, test } from 'vitest'
 import type { AdminRequest } from '../../src/http/admin-request.ts'
 import { writeCursor } from '../../src/json/cursor.ts'
-import { createAdmin } from '../../src/mount/create-admin.ts'
+import { type Admin, createAdmin } from '../../src/mount/create-admin.ts'
 import { type AdminWorld, adminWorld } from '../support/admin-world.ts'
 import { buryLetters } from '../triage/bury-letters.ts'
 
@@ -129,6 +129,41 @@ describe('a cursor that was made by hand', () => {
     }))
 })
 
+test('a cursor with a control character is refused by every list', () =>
+  adminWorld({}, async ({ ask }) => {
+    for (const url of ['/eventbus/operations', '/eventbus/audit', '/eventbus/bindings'])
+      expect(await ask('GET', `${url}?cursor=${writeCursor('a\u0000b', {})}`)).toMatchObject({
+        status: 400,
+        body: { reason: 'CURSOR_INVALID' },
+      })
+  }))
+
+test('a body with too many keys is refused before it is read', () =>
+  adminWorld({}, async ({ ask }) => {
+    const keys = Object.fromEntries(Array.from({ length: 1_100 }, (_, at) => [`k${at}`, 1]))
+    expect(await ask('POST', '/eventbus/bindings', { body: keys })).toMatchObject({
+      status: 400,
+      body: { code: 'WAYBILL_ADMIN_BAD_REQUEST', detail: expect.stringContaining('1000 keys') },
+    })
+  }))
+
+test('a permission for one binding is none for another that the operator may see', () =>
+  adminWorld(
+    { access: { ben: { 'bindings:read': true, 'bindings:operate': ['mail'], 'bindings:position': ['mail'] } } },
+    async ({ ask, connector }) => {
+      await connector.start()
+      for (const [path, body] of [
+        ['pause', {}],
+        ['positions/seek', { to: 'EARLIEST' }],
+      ] as const)
+        expect(await ask('POST', `/eventbus/bindings/shipping/${path}`, { by: 'ben', body })).toMatchObject({
+          status: 403,
+        })
+      expect(connector.getState('shipping')).toBe('RUNNING')
+      expect(await ask('POST', '/eventbus/bindings/mail/pause', { by: 'ben' })).toMatchObject({ status: 200 })
+    },
+  ))
+
 describe('a mask', () => {
   const options = {
     admin: { payloads: { mask: ['$.card'] } },
@@ -195,9 +230,10 @@ describe('an idempotency key', () => {
       const { connector, client, runtime, metrics } = world
       const operations = createMemoryOperationStore({ runtime })
       const parts = { connector, clusters: { default: client }, metrics, operations, runtime }
-      await using one = createAdmin({ ...parts, identify, authorize: () => 'ALL' })
-      await using other = createAdmin({ ...parts, identify, authorize: () => 'ALL' })
-      const send = async (to: typeof one, body: object): Promise<{ status: number; body: string }> => {
+      // Each instance has its own memory of answers, and all share the store.
+      const instance = (): Admin => createAdmin({ ...parts, identify, authorize: () => 'ALL' })
+      const send = async (body: object): Promise<{ status: number; body: string }> => {
+        await using to = instance()
         const bytes = Buffer.from(JSON.stringify(body))
         const headers = {
           'content-type': 'application/json',
@@ -213,18 +249,18 @@ describe('an idempotency key', () => {
         return { status: answer.status, body: answer.body as string }
       }
       const replay = { type: 'REPLAY', binding: 'shipping', filter: { since: 'PT1H' }, limit: 1 }
-      const first = await send(one, replay)
+      const first = await send(replay)
       expect(first.status).toBe(202)
       await runtime.timers.sleep(2_000)
-      const repeated = await send(other, replay)
+      const repeated = await send(replay)
       expect([repeated.status, JSON.parse(repeated.body).id]).toEqual([202, JSON.parse(first.body).id])
       for (const another of [
         { ...replay, limit: 2 },
         { ...replay, filter: { exception: 'Other' } },
         { ...replay, binding: 'mail' },
-        { type: 'RELEASE', binding: 'shipping', filter: {}, reason: 'INC-1' },
+        { type: 'REPLAY_TO_TIER', binding: 'shipping', filter: { since: 'PT1H' }, tier: 1, limit: 1 },
       ])
-        expect(await send(other, another)).toMatchObject({
+        expect(await send(another)).toMatchObject({
           status: 422,
           body: expect.stringContaining('WAYBILL_IDEMPOTENCY_KEY_REUSED'),
         })
