@@ -15,11 +15,19 @@ const hidden =
   // oxlint-disable-next-line no-control-regex -- they are what is searched
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}\ud800-\udfff]/gu
 
+/** Each named character is an element of the page. Those beyond are drawn as one that is not known. */
+const maxNamed = 500
+
 /** Splits a text at the characters that are named. */
 export function inertParts(text: string): readonly TextPart[] {
   const parts: TextPart[] = []
   let at = 0
+  let named = 0
   for (const match of text.matchAll(hidden)) {
+    if (++named > maxNamed) {
+      parts.push({ text: text.slice(at).replace(hidden, '\ufffd') })
+      return parts
+    }
     if (match.index > at) parts.push({ text: text.slice(at, match.index) })
     const code = (match[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
     parts.push({ text: match[0], code: `U+${code}` })

@@ -72,6 +72,9 @@ function withKeys(tokens: readonly JsonToken[]): JsonToken[] {
   )
 }
 
+/** Deeper lines are not moved further: a value of brackets alone would grow with the square of its depth. */
+const maxDepth = 40
+
 /** Returns the tokens with line breaks and indents between them, for reading. */
 export function indented(tokens: readonly JsonToken[], indent = '  '): readonly JsonToken[] {
   const result: JsonToken[] = []
@@ -82,12 +85,12 @@ export function indented(tokens: readonly JsonToken[], indent = '  '): readonly 
     const next = tokens[at + 1]?.text
     const isClosing = text === '}' || text === ']'
     if (isClosing) depth--
-    if (isClosing && !isEmptyBefore(tokens, at)) space(`\n${indent.repeat(depth)}`)
+    if (isClosing && !isEmptyBefore(tokens, at)) space(`\n${indent.repeat(Math.min(depth, maxDepth))}`)
     result.push(token)
     if (text === '{' || text === '[') {
       depth++
-      if (next !== '}' && next !== ']') space(`\n${indent.repeat(depth)}`)
-    } else if (text === ',') space(`\n${indent.repeat(depth)}`)
+      if (next !== '}' && next !== ']') space(`\n${indent.repeat(Math.min(depth, maxDepth))}`)
+    } else if (text === ',') space(`\n${indent.repeat(Math.min(depth, maxDepth))}`)
     else if (text === ':') space(' ')
   }
   return result

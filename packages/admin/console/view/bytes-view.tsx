@@ -75,6 +75,8 @@ export const byteModes = ['decoded', 'raw', 'hex'] as const
 export type ByteMode = (typeof byteModes)[number]
 
 const hexPage = 64
+/** Each colored token is an element of the page; the rest of a long value is one text. */
+const maxColored = 4_000
 
 /** Bytes, decoded for reading, as they are, or in hexadecimal. Nothing is parsed and written again. */
 export function BytesView({
@@ -135,9 +137,11 @@ function Decoded({ value }: { readonly value: ShownBytes }): JSX.Element {
   )
   if (value.encoding !== 'utf8') return <Hex value={value} />
   if (tokens === undefined) return <Raw value={value} />
+  const shown = indented(tokens)
+  const rest = shown.slice(maxColored)
   return (
     <pre class="payload wrap" tabIndex={0}>
-      {indented(tokens).map(({ kind, text: token }, at) =>
+      {shown.slice(0, maxColored).map(({ kind, text: token }, at) =>
         kind === 'space' ? (
           token
         ) : (
@@ -146,6 +150,7 @@ function Decoded({ value }: { readonly value: ShownBytes }): JSX.Element {
           </span>
         ),
       )}
+      {rest.length === 0 ? null : <Inert>{rest.map(({ text: token }) => token).join('')}</Inert>}
     </pre>
   )
 }
