@@ -46,6 +46,17 @@ export const pages: readonly PageEntry[] = [
   { pattern: 'failures/:group', load: () => import('./dead-letter/group-page.tsx'), permission: 'dlt:read' },
   { pattern: 'dead-letters/:id', load: () => import('./dead-letter/dead-letter-page.tsx'), permission: 'dlt:read' },
   {
+    pattern: 'operations',
+    load: () => import('./operations/operations-page.tsx'),
+    permission: 'operations:read',
+    nav: { title: titles.operations },
+  },
+  {
+    pattern: 'operations/:id',
+    load: () => import('./operations/operation-page.tsx'),
+    permission: 'operations:read',
+  },
+  {
     pattern: 'outbox',
     load: () => import('./outbox/outboxes-page.tsx'),
     permission: 'outbox:read',

@@ -31,6 +31,8 @@ export interface ConsoleWorld extends AsyncDisposable {
   readonly write: (topic: string, values: readonly string[]) => Promise<void>
   /** Writes records whose handler fails with the text of their header `planted`, and waits until they are dead letters. */
   readonly bury: (records: readonly PlantedRecord[]) => Promise<void>
+  /** From now on handlers succeed, as after a fix was deployed. */
+  readonly heal: () => void
   /** Reads a route, as ana. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
   readonly ask: (path: string) => Promise<any>
@@ -74,7 +76,8 @@ export async function openConsoleWorld(options: ConsoleWorldOptions = {}): Promi
     )
     const auditLog = createMemoryAuditLog()
     const rows = stack.use(await sqliteOutbox([] as AuditEntry[], runtime))
-    const connector = await startConnector(client, runtime, auditLog, hasData, stack)
+    const health = { isBroken: true }
+    const connector = await startConnector(client, runtime, auditLog, hasData ? health : undefined, stack)
     const admin = stack.use(
       createAdmin({
         connector,
@@ -123,6 +126,9 @@ export async function openConsoleWorld(options: ConsoleWorldOptions = {}): Promi
       rows,
       write,
       bury,
+      heal() {
+        health.isBroken = false
+      },
       async ask(path) {
         const headers = { authorization: 'Bearer ana' }
         const { body } = await admin.handle({ method: 'GET', url: path, headers, remoteAddress: '127.0.0.1' })
@@ -140,7 +146,7 @@ async function startConnector(
   client: KafkaClient,
   runtime: Runtime,
   auditLog: ReturnType<typeof createMemoryAuditLog>,
-  hasData: boolean,
+  health: { readonly isBroken: boolean } | undefined,
   stack: AsyncDisposableStack,
 ): Promise<Connector> {
   await client.admin.createTopics([
@@ -153,24 +159,26 @@ async function startConnector(
     runtime,
     instance: 'shop-0',
     administration: { permits: () => true, auditLog },
-    bindings: hasData
-      ? {
-          shipping: {
-            topic: 'orders',
-            groupId: 'shipping',
-            retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 60_000 }, { delayMs: 600_000 }] },
-            handler: ({ value, headers }) => {
-              const text = String(value)
-              const planted = headers.text('planted')
-              if (planted !== undefined) throw new NonRetryableError(planted)
-              if (text.startsWith('bad')) throw new NonRetryableError(`${text} is refused`)
-              if (text.startsWith('slow')) throw new Error('502 from shipping-api')
+    bindings:
+      health === undefined
+        ? {}
+        : {
+            shipping: {
+              topic: 'orders',
+              groupId: 'shipping',
+              retry: { tier0: { maxAttempts: 1 }, tiers: [{ delayMs: 60_000 }, { delayMs: 600_000 }] },
+              handler: ({ value, headers }) => {
+                if (!health.isBroken) return
+                const text = String(value)
+                const planted = headers.text('planted')
+                if (planted !== undefined) throw new NonRetryableError(planted)
+                if (text.startsWith('bad')) throw new NonRetryableError(`${text} is refused`)
+                if (text.startsWith('slow')) throw new Error('502 from shipping-api')
+              },
             },
+            billing: { topic: 'invoices', groupId: 'billing', handler: () => {} },
+            mail: { topic: 'mails', groupId: 'mail', handler: () => {} },
           },
-          billing: { topic: 'invoices', groupId: 'billing', handler: () => {} },
-          mail: { topic: 'mails', groupId: 'mail', handler: () => {} },
-        }
-      : {},
   })
   stack.defer(() => connector.stop({ deadlineMs: 1_000 }).catch(() => {}))
   await connector.start()
