@@ -19,6 +19,8 @@ export interface DrawOptions {
 }
 
 const mostDepth = 7
+/** Values inside one value: behind them it gets no optional members and no more items. */
+const mostValues = 2_000
 /** Texts of at least this length are searched one by one. */
 const longestOfSeveral = 30
 /** Longer texts tell no more. */
@@ -35,6 +37,7 @@ export class ValueDrawer {
   readonly #isStray: boolean
   readonly #sets = new TextSets()
   readonly #texts = new Map<string, readonly string[]>()
+  #drawn = 0
 
   constructor(chance: Chance, { stray }: DrawOptions) {
     this.#chance = chance
@@ -43,6 +46,7 @@ export class ValueDrawer {
 
   /** Draws a value for schemas that all have to accept it. `fill` is the share of optional members. */
   draw(nodes: readonly SchemaNode[], depth = 0, fill?: number): JsonValue {
+    this.#drawn = depth === 0 ? 1 : this.#drawn + 1
     const hints = this.#unfold(nodes)
     for (const { enum: listed, default: usual } of hints) {
       if (listed !== undefined && listed.length > 0) return this.pick(listed)
@@ -61,6 +65,10 @@ export class ValueDrawer {
     const found = from[Math.floor(this.#chance() * from.length)]
     if (found === undefined) throw new StateError('There is nothing to pick from.')
     return found
+  }
+
+  #isDone(depth: number): boolean {
+    return depth >= mostDepth || this.#drawn > mostValues
   }
 
   /** Schemas that hold in the same place, with one branch of each union. */
@@ -124,7 +132,7 @@ export class ValueDrawer {
     const declared = new Set(hints.flatMap((node) => [...(node.properties?.keys() ?? [])]))
     const usual = fill ?? this.#chance()
     const names = new Set(required)
-    for (const name of declared) if (depth < mostDepth && this.#chance() < usual) names.add(name)
+    for (const name of declared) if (!this.#isDone(depth) && this.#chance() < usual) names.add(name)
     for (const { patternProperties = [], propertyNames, additionalProperties } of hints) {
       for (const [pattern] of patternProperties)
         if (this.#chance() < 0.4) names.add(this.pick(this.#matching([pattern], 0, Number.POSITIVE_INFINITY)))
@@ -150,10 +158,9 @@ export class ValueDrawer {
     const least = Math.max(0, ...hints.map(({ minItems }) => minItems ?? 0))
     const tuple = Math.max(0, ...hints.map(({ prefixItems }) => prefixItems?.length ?? 0))
     const most = Math.min(8, ...hints.map(({ maxItems }) => maxItems ?? 8))
-    const wanted =
-      depth > mostDepth
-        ? least
-        : this.pick([least, most, tuple, tuple + 1, least + 1, 1, 2, Math.floor(this.#chance() * 4)])
+    const wanted = this.#isDone(depth + 1)
+      ? least
+      : this.pick([least, most, tuple, tuple + 1, least + 1, 1, 2, Math.floor(this.#chance() * 4)])
     // A writer writes declared elements only: none behind a tuple.
     const behind = hints.some(({ prefixItems, items }) => prefixItems !== undefined && items === undefined)
     const longest = behind && !this.#isStray ? Math.max(tuple, least) : 20

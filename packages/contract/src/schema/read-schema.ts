@@ -18,6 +18,8 @@ export interface SchemaDocument {
   readonly root: SchemaNode
   readonly dialect: Dialect
   readonly defects: readonly SchemaDefect[]
+  /** Equal for documents that say the same; absent for one that was not read. */
+  readonly text?: string
 }
 
 /**
@@ -34,7 +36,7 @@ export function readSchema(schema: unknown): SchemaDocument {
   const declared = dialectOf(schema)
   const dialect = declared ?? '2020-12'
   const reader = new SchemaReader(indexSchema(schema, dialect), dialect)
-  if (declared !== undefined) return { root: reader.readRoot(), dialect, defects: reader.defects }
+  if (declared !== undefined) return { root: reader.readRoot(), dialect, defects: reader.defects, text: reader.text }
   const defects = [{ pointer: '/$schema', message: 'names a dialect that is not known' }]
   return { root: createNode('', { unknown: ['$schema'] }), dialect, defects }
 }
@@ -67,6 +69,10 @@ class SchemaReader {
   constructor(index: SchemaIndex, dialect: Dialect) {
     this.#index = index
     this.#dialect = dialect
+  }
+
+  get text(): string {
+    return `${this.#dialect} ${this.#marks.of(this.#index.root.schema).text}`
   }
 
   readRoot(): SchemaNode {

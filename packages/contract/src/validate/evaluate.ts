@@ -13,21 +13,49 @@ export interface EvaluateOptions {
   readonly assertsFormat: boolean
 }
 
-/** Judges members, and in-place schemas of the same value one level deeper. */
-export type Evaluate = (node: SchemaNode, value: JsonValue, depth?: number) => Verdict
+/** Judges a value by a schema. */
+export type Evaluate = (node: SchemaNode, value: JsonValue) => Verdict
 
-/** A reference that leads back to its own value never ends. */
+/** Values that are nested deeper are not judged. */
 const deepest = 300
 
 /** Returns a validator. It says UNKNOWN for what it cannot judge: unknown keywords, formats that validators disagree about. */
 export function createEvaluator(options: EvaluateOptions): Evaluate {
-  const evaluate: Evaluate = (node, value, depth = 0) => {
+  return (node, value) => new Evaluation(options).of(node, value, 0)
+}
+
+/** The judgement of one value. Schemas that lead to each other in many ways judge the same member again and again. */
+class Evaluation {
+  readonly #options: EvaluateOptions
+  readonly #known = new Map<JsonValue, Map<SchemaNode, Verdict>>()
+
+  constructor(options: EvaluateOptions) {
+    this.#options = options
+  }
+
+  of(node: SchemaNode, value: JsonValue, depth: number): Verdict {
     if (node.isNever) return 'NO'
     if (depth > deepest) return 'UNKNOWN'
-    const inPlace = (inner: SchemaNode): Verdict => evaluate(inner, value, depth + 1)
-    return all(judge(node, value, inPlace, (inner, member) => evaluate(inner, member, depth + 1), options))
+    if (!hasLogic(node)) return this.#judge(node, value, depth)
+    const verdicts = this.#known.get(value) ?? new Map<SchemaNode, Verdict>()
+    this.#known.set(value, verdicts)
+    const known = verdicts.get(node)
+    if (known !== undefined) return known
+    // A reference that leads back to its own value never ends.
+    verdicts.set(node, 'UNKNOWN')
+    const verdict = this.#judge(node, value, depth)
+    verdicts.set(node, verdict)
+    return verdict
   }
-  return evaluate
+
+  #judge(node: SchemaNode, value: JsonValue, depth: number): Verdict {
+    const inPlace = (inner: SchemaNode): Verdict => this.of(inner, value, depth + 1)
+    return all(judge(node, value, inPlace, (inner, member) => this.of(inner, member, depth + 1), this.#options))
+  }
+}
+
+function hasLogic({ ref, allOf, anyOf, oneOf, not, if: branch, dependentSchemas }: SchemaNode): boolean {
+  return (ref ?? allOf ?? anyOf ?? oneOf ?? not ?? branch ?? dependentSchemas) !== undefined
 }
 
 function* judge(

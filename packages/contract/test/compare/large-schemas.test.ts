@@ -110,6 +110,35 @@ test('patterns that backtrack without end hang no comparison', () => {
   expect(sampleEvents(withText('^(a|aa)+b$') as JsonObject, { count: 5 })).not.toEqual([])
 })
 
+const loop: JsonObject = {
+  $ref: '#/$defs/n',
+  $defs: {
+    n: {
+      anyOf: [{ $ref: '#/$defs/n' }, { allOf: [{ $ref: '#/$defs/n' }] }, { properties: { a: { type: 'string' } } }],
+    },
+  },
+}
+
+/** Schemas that lead to the next one in two ways each. */
+const doubled = (levels: number, innermost: JsonObject): JsonObject => ({
+  $ref: '#/$defs/d0',
+  $defs: Object.fromEntries(
+    Array.from({ length: levels + 1 }, (_, n): [string, JsonObject] => {
+      const next = { $ref: `#/$defs/d${n + 1}` }
+      const same = { type: 'object', properties: { a: next } }
+      return [`d${n}`, n === levels ? innermost : { anyOf: [same, { ...same, minProperties: 0 }, { type: 'null' }] }]
+    }),
+  ),
+})
+
+test('references that lead back to their own value, and values that are reached in many ways, are judged', () => {
+  const integer = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] }
+  expect(codesOf(integer, loop)).toContain('WB-C401')
+  expect(codesOf(loop, loop)).toEqual([])
+  expect(codesOf(doubled(60, { type: 'string' }), doubled(60, { type: 'string' }))).toEqual([])
+  expect(sampleEvents(doubled(40, { type: 'string' }), { count: 5 })).not.toEqual([])
+})
+
 test('schemas of a depth that people write are compared to their end', () => {
   expect(codesOf(nested(30, { type: 'string' }), nested(30, { type: 'string' }))).toEqual([])
   expect(codesOf(nested(30, { type: 'string' }), nested(30, { type: 'integer' }))).toEqual(['WB-C103'])

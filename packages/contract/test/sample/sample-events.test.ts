@@ -47,6 +47,16 @@ describe('generated events', () => {
     expect([Math.min(...found), Math.max(...found)]).toEqual([lengths[0], lengths.at(-1)])
   })
 
+  test('have an end where each member has ten members like itself', () => {
+    const names = Array.from({ length: 10 }, (_, n) => `m${n}`)
+    const tree: JsonObject = {
+      type: 'object',
+      properties: Object.fromEntries(names.map((name) => [name, { $ref: '#' }])),
+    }
+    const [, full] = sampleEvents(tree, { count: 3 })
+    expect(JSON.stringify(full).length).toBeLessThan(100_000)
+  })
+
   test('are none for a schema that contradicts itself', () => {
     expect(sampleEvents({ type: 'string', const: 7 }, { count: 5 })).toEqual([])
   })
