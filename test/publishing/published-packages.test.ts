@@ -199,7 +199,9 @@ describe.each(packages)('$name', ({ name, shortName, folder, dependencies, entri
 })
 
 describe.each(nodes)('waybill-contract on Node $major', ({ find }) => {
-  test('writes and checks the contracts of a TypeScript catalog in a repository of its user', async (context) => {
+  test('writes and checks the contracts of a TypeScript catalog in a repository of its user', {
+    timeout: 300_000,
+  }, async (context) => {
     const node = pathOf(find(), context)
     const root = join(project.root, `contracts-${node.length}-${Number(node === process.execPath)}`)
     await mkdir(root)
@@ -268,7 +270,9 @@ export const billing = handleEvents(events, { OrderPlaced() {} })
 `
 
 describe('S2-060 the workflow of the packed package, in a repository of its user', () => {
-  test('passes without a change, fails on what only --strict refuses, and passes with a waiver until its last day', async () => {
+  test('passes without a change, fails on what only --strict refuses, and passes with a waiver until its last day', {
+    timeout: 300_000,
+  }, async () => {
     const user = await createContractRepository(project, 'gate')
     await user.write({ 'events/catalog.ts': listedCatalog(1, "'normal'"), 'events/consumers.ts': consumers })
     expect(await user.npx('write', '--catalog', 'events/catalog.ts')).toBe('written schemas/OrderPlaced/v1.json\n')

@@ -19,9 +19,14 @@ function withContainsApart(schema: JsonValue): JsonValue {
   if (typeof schema !== 'object' || schema === null) return schema
   const entries = Object.entries(schema as JsonObject)
   const members = Object.fromEntries(entries.map(([key, inner]) => [key, withContainsApart(inner)]))
-  const { contains, allOf = [], ...others } = members
+  const { contains, minContains, maxContains, allOf = [], ...others } = members
   if (contains === undefined || others['prefixItems'] === undefined) return members
-  return { ...others, allOf: [...(allOf as readonly JsonValue[]), { contains }] }
+  const apart = {
+    contains,
+    ...(minContains === undefined ? {} : { minContains }),
+    ...(maxContains === undefined ? {} : { maxContains }),
+  }
+  return { ...others, allOf: [...(allOf as readonly JsonValue[]), apart] }
 }
 
 /** Returns a schema that also refuses members which it does not declare, as writers do; everything else stays. */
