@@ -1,13 +1,14 @@
 /** The steps of the example: messages, a repeat, a new member, an absent presence, a broken record, and a killed worker. */
 
 import { noopLogger, runtimeWith } from '@waybill/core'
-import { type KafkaClient, publishEvents } from '@waybill/kafka'
+import { type KafkaClient, publishEvents, requireAllDone } from '@waybill/kafka'
 import { Outbox } from '@waybill/outbox'
 import { createOutboxStore, migrate } from '@waybill/sql'
 import { eventually } from '@waybill/testkit'
 import { ChatService } from './chat/chat-service.ts'
 import { ChatClient } from './client.ts'
 import { chatEvents } from './events.ts'
+import { assessObjectives, type Objective } from './objectives.ts'
 import type { Stage, StageWorker } from './stage.ts'
 
 /** The size of a run. */
@@ -29,6 +30,8 @@ export interface Ending extends Size {
   readonly gaps: number
   readonly skipped: number
   readonly deadLetters: readonly string[]
+  /** Numbers of the run beside the objectives of the service. */
+  readonly objectives: readonly Objective[]
 }
 
 const patient = { deadlineMs: 120_000, everyMs: 20 }
@@ -60,18 +63,28 @@ export async function playStory<Tx>(stage: Stage<Tx>, size: Size, say: (text: st
     clients.filter((_, n) => n % size.chats === chat).map(({ userId }) => userId)
 
   let sent = 0
+  let refused = 0
+  const ackMs: number[] = []
   const sendAll = async (count: number): Promise<void> => {
     for (let n = 0; n < count; n++) {
       const id = ++sent
       await Promise.all(
-        chatIds.map((chatId, chat) =>
-          service.send({
+        chatIds.map(async (chatId, chat) => {
+          const begun = performance.now()
+          const message = {
             chatId,
             senderId: membersOf(chat)[n % membersOf(chat).length] ?? '',
             content: `message ${id}`,
             clientMessageId: `${chatId}-${id}`,
-          }),
-        ),
+          }
+          try {
+            await service.send(message)
+          } catch (error) {
+            refused++
+            throw error
+          }
+          ackMs.push(performance.now() - begun)
+        }),
       )
     }
   }
@@ -84,10 +97,8 @@ export async function playStory<Tx>(stage: Stage<Tx>, size: Size, say: (text: st
       const behind = clients.filter((client) => !isComplete(client))
       if (behind.length > 0) throw new Error(`${behind.length} clients are behind`)
     }, patient)
-  const skipped = async (): Promise<number> => {
-    const counts = await Promise.all([...workers.values()].map((worker) => worker.counts()))
-    return counts.reduce((sum, count) => sum + count.skipped, 0)
-  }
+  const counted = () => Promise.all([...workers.values()].map((worker) => worker.counts()))
+  const skipped = async (): Promise<number> => (await counted()).reduce((sum, count) => sum + count.skipped, 0)
 
   try {
     say(`1  A chat on ${stage.called}`)
@@ -145,7 +156,9 @@ export async function playStory<Tx>(stage: Stage<Tx>, size: Size, say: (text: st
     )
 
     say('6  A worker is killed while messages are sent')
-    const skippedBefore = await skipped()
+    const before = await counted()
+    const total = (pick: (count: (typeof before)[number]) => number): number =>
+      before.reduce((sum, count) => sum + pick(count), 0)
     const sending = sendAll(size.messages)
     await workers.get('worker-1')?.kill()
     workers.delete('worker-1')
@@ -153,19 +166,50 @@ export async function playStory<Tx>(stage: Stage<Tx>, size: Size, say: (text: st
     await allComplete()
     const moved = clients.filter(({ reconnects }) => reconnects > 0).length
     say(`   ${moved} clients connected to worker-2, and every client has every message of its chats, in order.`)
+
+    say('7  The retention deletes the events of all chats')
+    await deleteAll(kafka, topics.messages)
+    const late = new ChatClient('user-2', addresses)
+    clients.push(late)
+    memberships.set('user-2', new Set(['chat-2']))
+    late.connect(0)
+    await late.ready
+    await allComplete()
+    clients.pop()?.close()
+    say(`   A client that connects now has every message of its chat: they come from the database.`)
+    const expected = clients.reduce((sum, { userId }) => sum + chatsOf(userId).size * sent, 0)
+    const received = clients.reduce((sum, { chats }) => sum + [...chats.values()].flat().length, 0)
     return {
       ...size,
       accepted: sent * size.chats,
       complete: clients.filter(isComplete).length,
       reconnects: moved,
       gaps: clients.reduce((sum, client) => sum + client.gaps, 0),
-      skipped: skippedBefore,
+      skipped: total((count) => count.skipped),
       deadLetters,
+      objectives: assessObjectives({
+        accepted: expected,
+        missing: expected - received,
+        requests: sent * size.chats + refused,
+        refused,
+        ackMs,
+        deliveryMs: before.flatMap(({ deliverySeconds }) => deliverySeconds.map((seconds) => seconds * 1_000)),
+        // A record that is no event is none to process.
+        consumed: total((count) => count.consumed - count.deadLetters),
+        processed: total((count) => count.processed),
+      }),
     }
   } finally {
     for (const client of clients) client.close()
     for (const worker of workers.values()) await worker.stop()
   }
+}
+
+/** Deletes the records of a topic, as its retention does one day. */
+async function deleteAll({ admin }: KafkaClient, topic: string): Promise<void> {
+  const [described] = requireAllDone('Describing the topic', await admin.describeTopics([topic]))
+  const all = (described?.partitions ?? []).map((_, partition) => ({ topic, partition, before: 'END' as const }))
+  requireAllDone('Deleting records', await admin.deleteRecords(all))
 }
 
 /** Returns the reasons of the dead letters, from their envelopes. */

@@ -1,22 +1,21 @@
 /** Handles the events of the chat: attempts a delivery to every member who is online. */
 
 import { handleEvents } from '@waybill/connector'
-import { UnavailableError } from '@waybill/core'
+import { systemRuntime, UnavailableError } from '@waybill/core'
 import type { ChatStore } from '../chat/chat-store.ts'
 import type { ChatEvents } from '../events.ts'
 import type { WorkerFrame } from '../frames.ts'
 import type { Presence } from '../presence/presence.ts'
-
-/** Counts deliveries to gateways. */
-export type CountDeliveries = (outcome: 'delivered' | 'unreachable') => void
+import type { CountDelivery } from './fanout-metrics.ts'
 
 /** Returns the handler of the binding. An error means that a delivery was not attempted: the record is skipped and counted. */
-export function fanOut<Tx>(events: ChatEvents, store: ChatStore<Tx>, presence: Presence, count: CountDeliveries) {
-  async function deliver(userIds: readonly string[], frame: WorkerFrame): Promise<void> {
+export function fanOut<Tx>(events: ChatEvents, store: ChatStore<Tx>, presence: Presence, count: CountDelivery) {
+  async function deliver(userIds: readonly string[], frame: WorkerFrame, occurredAt: number | null): Promise<void> {
     const failed: string[] = []
     for (const [gatewayId, users] of await presence.gatewaysOf(userIds)) {
       const isDelivered = await presence.deliver(gatewayId, { userIds: users, frame })
-      count(isDelivered ? 'delivered' : 'unreachable')
+      const seconds = occurredAt === null ? null : (systemRuntime.clock.now() - occurredAt) / 1_000
+      count(isDelivered ? 'delivered' : 'unreachable', seconds)
       if (isDelivered) continue
       failed.push(gatewayId)
       // Its worker is gone. The users who were there connect to another one, and sync.
@@ -26,8 +25,9 @@ export function fanOut<Tx>(events: ChatEvents, store: ChatStore<Tx>, presence: P
   }
 
   return handleEvents(events, {
-    MessagePersisted: async ({ payload }) =>
-      deliver(await store.membersOf(payload.chat_id), { type: 'message', message: payload }),
-    MembershipChanged: ({ payload }) => deliver([payload.user_id], { type: 'membership', change: payload }),
+    MessagePersisted: async ({ payload, occurredAt }) =>
+      deliver(await store.membersOf(payload.chat_id), { type: 'message', message: payload }, occurredAt),
+    MembershipChanged: ({ payload, occurredAt }) =>
+      deliver([payload.user_id], { type: 'membership', change: payload }, occurredAt),
   })
 }

@@ -8,6 +8,7 @@ import { chatEvents } from '../events.ts'
 import type { Presence } from '../presence/presence.ts'
 import type { ChatTopics } from '../topology.ts'
 import { fanOut } from './fan-out.ts'
+import { deliveryCounter, fanoutMetrics } from './fanout-metrics.ts'
 import { Gateway } from './gateway.ts'
 
 /** The resources of a worker, which its owner closes. */
@@ -28,6 +29,12 @@ export interface WorkerCounts {
   /** Records whose delivery was not attempted in full. */
   readonly skipped: number
   readonly status: ThresholdStatus
+  /** Totals of the service's own metrics. */
+  readonly consumed: number
+  readonly processed: number
+  readonly deadLetters: number
+  /** Times from events to their deliveries. */
+  readonly deliverySeconds: readonly number[]
 }
 
 /** A worker that runs. */
@@ -43,7 +50,7 @@ export interface Worker {
 export async function startWorker<Tx>(parts: WorkerParts<Tx>): Promise<Worker> {
   const { name, kafka, topics, groupId, store, presence } = parts
   const counted = createMemoryMetrics()
-  const monitor = createThresholdMonitor({ metrics: counted })
+  const monitor = createThresholdMonitor({ metrics: fanoutMetrics(counted) })
   const runtime = runtimeWith({ metrics: monitor.metrics, logger: noopLogger })
   const gateway = new Gateway(name, store, presence)
   const url = await gateway.start()
@@ -57,9 +64,7 @@ export async function startWorker<Tx>(parts: WorkerParts<Tx>): Promise<Worker> {
         dlt: { topic: topics.deadLetters },
         // A delivery that fails is not repeated: it would hold up the chat, and the clients sync.
         retry: { tier0: { maxAttempts: 1 } },
-        handler: fanOut(chatEvents(topics), store, presence, (outcome) =>
-          runtime.metrics.counter('fanout.deliveries', { outcome }, 1),
-        ),
+        handler: fanOut(chatEvents(topics), store, presence, deliveryCounter(counted)),
       },
     },
     runtime,
@@ -68,10 +73,14 @@ export async function startWorker<Tx>(parts: WorkerParts<Tx>): Promise<Worker> {
   return {
     url,
     counts: () => ({
-      delivered: counted.total('fanout.deliveries', { outcome: 'delivered' }),
-      unreachable: counted.total('fanout.deliveries', { outcome: 'unreachable' }),
+      delivered: counted.total('fanout_delivery_total', { outcome: 'delivered' }),
+      unreachable: counted.total('fanout_delivery_total', { outcome: 'unreachable' }),
       skipped: counted.total('eventbus.records.skipped', { cause: 'BEST_EFFORT' }),
       status: monitor.report().status,
+      consumed: counted.total('fanout_events_consumed_total'),
+      processed: counted.total('fanout_events_processed_total'),
+      deadLetters: counted.total('fanout_dlq_events_total'),
+      deliverySeconds: counted.distribution('fanout_delivery_latency_seconds', { outcome: 'delivered' }).values,
     }),
     async stop() {
       await gateway.stop()
