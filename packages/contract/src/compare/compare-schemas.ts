@@ -106,7 +106,7 @@ function blame(
         message: `No event fits the ${direction === 'BACKWARD' ? 'older' : 'newer'} schema: it contradicts itself`,
       }),
     ]
-  // What a schema says of itself is never refused, whatever it means.
+  // No document refuses what it accepts, whatever its keywords mean.
   if (before.text !== undefined && before.text === after.text) return []
   const whole = find(read, search)
   if (whole.kind === 'NONE') return []
