@@ -26,6 +26,17 @@ describe('the schemas that upcast steps start from', () => {
     ])
   })
 
+  test('are compared with all that a writer may have written, and point at the released file', () => {
+    const open = contractsOf(
+      defineEvents({ E: { topic: 't', schema: released, key: () => null } }, { undeclared: 'ALLOW' }),
+    )
+    const narrow = z.object({ id: z.string(), text: z.string(), note: z.string().optional() })
+    const upcasters = { 1: upcast(narrow, newest, ({ id, text }) => ({ id, body: text })) }
+    const catalog = defineEvents({ E: { topic: 't', version: 2, schema: newest, key: () => null, upcasters } })
+    expect(checkSteps(catalog, files)).toEqual([])
+    expect(checkSteps(catalog, open)).toMatchObject([{ code: 'WB-C103', at: { newer: null } }])
+  })
+
   test('are not looked for where an event has no steps, or the version is the newest', () => {
     const catalog = defineEvents({ E: { topic: 't', schema: newest, key: () => null } })
     expect(checkSteps(catalog, files)).toEqual([])
