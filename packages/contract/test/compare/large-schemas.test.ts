@@ -8,8 +8,9 @@ import { matchesText } from '../../src/pattern/matches-text.ts'
 import { textsMatching } from '../../src/pattern/pattern-texts.ts'
 import { TextSets } from '../../src/pattern/text-set.ts'
 import { sampleEvents } from '../../src/sample/sample-events.ts'
-import type { JsonObject } from '../../src/schema/json.ts'
+import type { JsonObject, JsonValue } from '../../src/schema/json.ts'
 import { readSchema } from '../../src/schema/read-schema.ts'
+import { createEvaluator } from '../../src/validate/evaluate.ts'
 
 const codesOf = (older: object, newer: object): string[] => [
   ...new Set(compareSchemas(older, newer).map(({ code }) => code)),
@@ -137,6 +138,11 @@ test('references that lead back to their own value, and values that are reached 
   expect(codesOf(loop, loop)).toEqual([])
   expect(codesOf(doubled(60, { type: 'string' }), doubled(60, { type: 'string' }))).toEqual([])
   expect(sampleEvents(doubled(40, { type: 'string' }), { count: 5 })).not.toEqual([])
+  // Without what is known of a member, each level would be judged twice as often as the one around it.
+  let value: JsonValue = 7
+  for (let level = 0; level < 60; level += 1) value = { a: value }
+  const { root } = readSchema(doubled(60, { type: 'string' }))
+  expect(createEvaluator({ assertsFormat: false })(root, value)).toBe('NO')
 })
 
 test('schemas of a depth that people write are compared to their end', () => {

@@ -13,7 +13,8 @@ const known = new WeakMap<StandardSchema, Readonly<Record<string, unknown>> | nu
  * Returns the payload as its schema declares it: members that it does not declare are refused, or left out. Readers of other
  * versions rely on that when an optional member is added: an old event cannot have it with another type.
  *
- * A schema that cannot tell its JSON Schema (a library without it, a value that JSON Schema cannot describe) is not checked.
+ * A place that JSON Schema cannot describe may hold anything, and a schema whose library cannot tell its JSON Schema is not
+ * checked.
  *
  * @throws {@link SchemaViolationError} with the path of each undeclared member.
  */
@@ -45,12 +46,20 @@ export function inputSchemaOf(schema: StandardSchema): Readonly<Record<string, u
 }
 
 function makeInputSchema(schema: StandardSchema): Readonly<Record<string, unknown>> | null {
-  const { jsonSchema } = schema['~standard'] as { jsonSchema?: { input?: (options: { target: string }) => unknown } }
-  try {
-    const made = jsonSchema?.input?.({ target: 'draft-2020-12' })
-    return typeof made === 'object' && made !== null ? (made as Readonly<Record<string, unknown>>) : null
-  } catch {
-    // The library says that JSON Schema cannot describe it; the schema itself still judges the payload.
-    return null
-  }
+  const { jsonSchema } = schema['~standard'] as { jsonSchema?: JsonSchemaSource }
+  for (const options of [{}, { libraryOptions: undescribedAsAny }])
+    try {
+      const made = jsonSchema?.input?.({ target: 'draft-2020-12', ...options })
+      return typeof made === 'object' && made !== null ? (made as Readonly<Record<string, unknown>>) : null
+    } catch {
+      // The library says that JSON Schema cannot describe a place. The others are still declared.
+    }
+  return null
 }
+
+interface JsonSchemaSource {
+  readonly input?: (options: { target: string; libraryOptions?: object }) => unknown
+}
+
+/** The options of zod and valibot by which a place that JSON Schema cannot describe accepts anything. */
+const undescribedAsAny = { unrepresentable: 'any', errorMode: 'ignore' }

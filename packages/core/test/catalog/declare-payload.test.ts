@@ -1,5 +1,7 @@
-import { defineEvents, encodeEvent, fromJsonSchema, SchemaViolationError } from '@waybill/core'
+import { toStandardJsonSchema } from '@valibot/to-json-schema'
+import { defineEvents, encodeEvent, fromJsonSchema, SchemaViolationError, type StandardSchema } from '@waybill/core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { withoutUndeclared } from '../../src/catalog/declared-members.ts'
@@ -27,6 +29,28 @@ describe('C-85 members that a schema does not declare', () => {
     })
   })
 
+  test.each<[library: string, schema: StandardSchema]>([
+    ['zod', z.object({ id: z.string(), at: z.coerce.date(), lines: z.array(z.object({ sku: z.string() })) })],
+    [
+      'valibot',
+      toStandardJsonSchema(
+        v.object({
+          id: v.string(),
+          at: v.pipe(v.any(), v.toDate()),
+          lines: v.array(v.object({ sku: v.string() })),
+        }),
+      ),
+    ],
+  ])('are refused beside a place that JSON Schema cannot describe: %s', async (_, described) => {
+    const events = defineEvents({ E: { topic: 't', schema: described, key: () => null } })
+    const at = '2026-11-19T00:00:00.000Z'
+    const written = encodeEvent(events, 'E', { id: 'a', at, lines: [{ sku: 's', price: 1 }], total: 7 })
+    await expect(written).rejects.toMatchObject({
+      violations: [{ path: 'lines[0].price' }, { path: 'total' }],
+    })
+    expect((await encodeEvent(events, 'E', { id: 'a', at, lines: [] })).payloadJson).toContain(at)
+  })
+
   test('are left out with STRIP and written with ALLOW', async () => {
     const stripped = await encodeEvent(defineEvents(placed, { undeclared: 'STRIP' }), 'OrderPlaced', input)
     expect(JSON.parse(stripped.payloadJson)).toEqual({ id: 'a', lines: [{ sku: 's' }], priority: 'normal' })
@@ -49,9 +73,9 @@ describe('C-85 members that a schema does not declare', () => {
     await expect(encodeEvent(byJson, 'E', { id: 'a', more: 1 } as { id: string })).rejects.toThrow(
       'more: is not declared',
     )
-    const dated = z.object({ at: z.coerce.date() })
-    const byDate = defineEvents({ E: { topic: 't', schema: dated, key: () => null } })
-    const event = await encodeEvent(byDate, 'E', { at: new Date(0), more: 1 } as { at: Date })
+    const { jsonSchema: _, ...untold } = z.object({ id: z.string() })['~standard']
+    const byName = defineEvents({ E: { topic: 't', schema: { '~standard': untold }, key: () => null } })
+    const event = await encodeEvent(byName, 'E', { id: 'a', more: 1 } as { id: string })
     expect(event.payloadJson).toContain('more')
   })
 
