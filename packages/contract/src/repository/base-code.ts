@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { folderInRepository, resolveCommit } from './git-base.ts'
 import { runGit } from './run-git.ts'
 
@@ -32,12 +32,21 @@ export async function checkOutBase(cwd: string, base: string): Promise<BaseCode>
     const root = (await runGit(cwd, ['rev-parse', '--show-toplevel'])).toString('utf8').trim()
     const add = ['worktree', 'add', '--quiet', '--detach', place, commit]
     await runGit(root, ['-c', 'core.hooksPath=/dev/null', ...add])
-    await linkPackages(root, place)
-    await linkPackages(cwd, code.cwd)
+    await linkAllPackages(await realpath(cwd), await realpath(root), place)
     return code
   } catch (error) {
     await code[Symbol.asyncDispose]()
     throw error
+  }
+}
+
+/** Links the packages of all folders in which Node looks for them: those of the repository, and the nearest one around it. */
+async function linkAllPackages(cwd: string, root: string, place: string): Promise<void> {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    const inside = relative(root, folder)
+    const isInside = !inside.startsWith('..')
+    await linkPackages(folder, isInside ? join(place, inside) : dirname(place))
+    if (folder === dirname(folder)) return
   }
 }
 
