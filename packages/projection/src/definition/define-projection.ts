@@ -50,6 +50,7 @@ export function defineProjection<S extends Schemas, T extends StandardSchema>(
       const rules = Object.fromEntries(names.map((name) => [name, optional(func())]))
       const checked = resolveOptions('The fold', rules, fold, requireOne)
       const columns = normalized(resolved.columns)
+      const folded = Object.entries(checked).flatMap(([name, one]) => (one === undefined ? [] : [name]))
       const { name, revision, events, state, keyColumn, versions } = resolved
       return Object.freeze({
         name,
@@ -60,7 +61,7 @@ export function defineProjection<S extends Schemas, T extends StandardSchema>(
         keyColumn,
         versions,
         fold: Object.freeze(checked) as ProjectionFold<S, InferOutput<T>>,
-        fingerprint: fingerprintOf([name, keyColumn, versions, columns, names]),
+        fingerprint: fingerprintOf([name, keyColumn, versions, columns, folded.toSorted()]),
       })
     },
   })

@@ -60,7 +60,10 @@ export interface Projection<S extends Schemas, State> {
   readonly keyColumn: string
   readonly versions: 'AGGREGATE' | 'POSITION'
   readonly fold: ProjectionFold<S, State>
-  /** A digest of the name, the columns and the event names. It does not cover the code of the fold. */
+  /**
+   * A digest of the name, the columns and the names of the events that have a function. It does not cover their code. An
+   * event without one may join the catalog of a table that is live: it only raises the version.
+   */
   readonly fingerprint: string
 }
 

@@ -39,7 +39,7 @@ export function projectionFor(
   }
   if (projection.fingerprint !== build.fingerprint)
     throw new ProjectionStateError(
-      `Projection ${projection.name}: the live table was created for other columns or events of revision ${build.revision}`,
+      `Projection ${projection.name}: the live table was created for other columns or functions of revision ${build.revision}`,
       {
         impact: 'Nothing was applied. The partition waits; no event is lost.',
         hint: 'Raise the revision of the projection, and rebuild it.',

@@ -1,5 +1,6 @@
-import { OptionsError } from '@waybill/core'
+import { defineEvents, OptionsError } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { defineProjection } from '../../src/definition/define-projection.ts'
 import { account, accounts, balances } from '../test-accounts.ts'
 
@@ -78,5 +79,20 @@ describe('the fingerprint', () => {
     expect(of({ revision: 2 })).toBe(of({}))
     expect(of({ columns: { ...columns, status: { type: 'text', isIndexed: true } } })).not.toBe(of({}))
     expect(of({ keyColumn: 'account_id' })).not.toBe(of({}))
+  })
+
+  test('changes with the functions, and not with events that have none', () => {
+    const onto = (functions: object): string => defineProjection(definition).on(functions).fingerprint
+    expect(onto({ ...fold, AccountOpened: () => undefined })).not.toBe(onto(fold))
+    expect(onto({ AccountOpened: () => undefined, ...fold })).toBe(onto({ ...fold, AccountOpened: () => undefined }))
+    const more = defineEvents({
+      ...accounts.definitions,
+      AccountSeen: {
+        topic: 'accounts',
+        schema: z.object({ accountId: z.string() }),
+        key: ({ accountId }) => accountId,
+      },
+    })
+    expect(of({ events: more })).toBe(of({}))
   })
 })
