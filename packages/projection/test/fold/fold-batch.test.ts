@@ -61,7 +61,8 @@ describe('a batch', () => {
   })
 
   test('stops at an event without a version', () => {
-    expect(foldBatch(balances, [], [opened('a', null)]).stop).toMatchObject({ reason: 'INPUT', index: 0 })
+    for (const version of [null, 0])
+      expect(foldBatch(balances, [], [opened('a', version)]).stop).toMatchObject({ reason: 'INPUT', index: 0 })
   })
 })
 

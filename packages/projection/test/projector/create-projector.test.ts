@@ -178,6 +178,30 @@ describe('a gap', () => {
   })
 })
 
+test('an event is applied if its key was released since its row was read, and is no dead letter', async () => {
+  const records = await history('a', [1, 2, 3])
+  let release: (() => Promise<void>) | undefined
+  const own = createMemoryProjectionStore({
+    async pause(step) {
+      if (step !== 'lock SHARED' || release === undefined) return
+      const work = release
+      release = undefined
+      await work()
+    },
+  })
+  const by = createProjector(balances, { store: own, runtime })
+  const dead = await deliver([records[0], records[2]] as KafkaRecord[], by)
+  expect(dead).toEqual([expect.any(VersionGapError)])
+  release = async () => {
+    async function* missing(): AsyncGenerator<KafkaRecord> {
+      yield* records.slice(1, 3)
+    }
+    await createQuarantine(balances, { store: own }).release('a', missing(), applicationOperator())
+  }
+  expect(await deliver([records[3] as KafkaRecord], by)).toEqual([])
+  expect(own.find('account_balance', 'a')).toEqual({ ...open, balance: '6' })
+})
+
 describe('an event whose fold throws', () => {
   test('is dead and quarantines its key as poison', async () => {
     const opened = await history('a', [])
@@ -193,6 +217,7 @@ describe('S3-022 a record', () => {
     ['id', 'e-1'],
     ['eventType', 'AccountClosed'],
   ])
+  const versioned = headers.with('aggregateVersion', '1')
   test.each([
     ['without the header of its id', {}],
     ['without a value', { headers, value: null }],
@@ -201,7 +226,11 @@ describe('S3-022 a record', () => {
     ['without a key', { headers, key: null, value: Buffer.from('{"accountId":"a"}') }],
     [
       'with a key that a database could confuse',
-      { headers, key: Buffer.from('a '), value: Buffer.from('{"accountId":"a"}') },
+      { headers: versioned, key: Buffer.from('a '), value: Buffer.from('{"accountId":"a"}') },
+    ],
+    [
+      'with a key that is longer than its column',
+      { headers: versioned, key: Buffer.from('a'.repeat(256)), value: Buffer.from('{"accountId":"a"}') },
     ],
     ['without a version', { headers, value: Buffer.from('{"accountId":"a"}') }],
   ])('%s is a permanent failure, and others are applied', async (_, fields) => {
@@ -210,6 +239,14 @@ describe('S3-022 a record', () => {
     expect(dead[0]).toBeInstanceOf(NonRetryableError)
     expect(store.find('account_balance', 'b')).toEqual({ ...open, balance: '1' })
     expect(await store.countQuarantined(build)).toBe(0)
+  })
+
+  test('that is no event moves the position, also alone: another revision may be able to read it', async () => {
+    const strange = strangeRecord(2)
+    await deliver([...(await history('a', [1])), strange])
+    expect(await store.positions(build)).toMatchObject([{ next: 3n }])
+    await deliver([{ ...strange, offset: 3n }])
+    expect(await store.positions(build)).toMatchObject([{ next: 4n }])
   })
 })
 
