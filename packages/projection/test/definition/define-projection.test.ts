@@ -71,6 +71,10 @@ describe('a definition', () => {
   })
 })
 
+function onto(functions: object): string {
+  return defineProjection(definition).on(functions).fingerprint
+}
+
 describe('the fingerprint', () => {
   const fold = { AccountClosed: () => undefined }
   const of = (change: object): string => defineProjection({ ...definition, ...change }).on(fold).fingerprint
@@ -82,7 +86,6 @@ describe('the fingerprint', () => {
   })
 
   test('changes with the functions, and not with events that have none', () => {
-    const onto = (functions: object): string => defineProjection(definition).on(functions).fingerprint
     expect(onto({ ...fold, AccountOpened: () => undefined })).not.toBe(onto(fold))
     expect(onto({ AccountOpened: () => undefined, ...fold })).toBe(onto({ ...fold, AccountOpened: () => undefined }))
     const more = defineEvents({

@@ -65,6 +65,10 @@ async function deliver(records: readonly KafkaRecord[], by = projector): Promise
   return dead
 }
 
+async function* eventsOf(records: readonly KafkaRecord[]): AsyncGenerator<KafkaRecord> {
+  yield* records
+}
+
 describe('a batch', () => {
   test('S3-006 becomes rows, and the live build and its position with them', async () => {
     await handle([...(await history('a', [5, 7])), ...(await history('b', [1], 3))])
@@ -193,10 +197,8 @@ test('an event is applied if its key was released since its row was read, and is
   const dead = await deliver([records[0], records[2]] as KafkaRecord[], by)
   expect(dead).toEqual([expect.any(VersionGapError)])
   release = async () => {
-    async function* missing(): AsyncGenerator<KafkaRecord> {
-      yield* records.slice(1, 3)
-    }
-    await createQuarantine(balances, { store: own }).release('a', missing(), applicationOperator())
+    const missing = eventsOf(records.slice(1, 3))
+    await createQuarantine(balances, { store: own }).release('a', missing, applicationOperator())
   }
   expect(await deliver([records[3] as KafkaRecord], by)).toEqual([])
   expect(own.find('account_balance', 'a')).toEqual({ ...open, balance: '6' })
@@ -306,6 +308,45 @@ describe('by position', () => {
     expect(await deliver(records, heir)).toEqual([expect.any(FoldFailedError)])
     expect(await store.positions(positions)).toEqual([{ topic: 'accounts', partition: 0, next: 1n }])
   })
+})
+
+test('a batch that fails once is applied to the table that is live by then', async () => {
+  let isAway = false
+  const own = createMemoryProjectionStore({
+    async pause(step) {
+      if (isAway && step === 'read') throw new RangeError('its table was dropped')
+    },
+  })
+  const by = createProjector(balances, { store: own, runtime })
+  const [first, second] = await history('a', [1])
+  await handle([first as KafkaRecord], by)
+  const [live] = await own.builds('account_balance')
+  await own.transaction(async (tx) => {
+    await tx.lock('account_balance', 'EXCLUSIVE')
+    await tx.setState(live as NonNullable<typeof live>, 'RETIRED')
+  })
+  isAway = true
+  await expect(handle([second as KafkaRecord], by)).rejects.toThrow('its table was dropped')
+  isAway = false
+  await handle([first, second] as KafkaRecord[], by)
+  expect((await own.builds('account_balance')).map(({ state }) => state)).toEqual(['RETIRED', 'LIVE'])
+  expect(own.find('account_balance', 'a')).toEqual({ ...open, balance: '1' })
+})
+
+test('a table that was created for other columns is not written, until the revision is raised', async () => {
+  await handle(await history('a', [1]))
+  const other = defineProjection({
+    name: 'account_balance',
+    events: accounts,
+    state: account.pick({ balance: true }),
+    columns: { balance: 'decimal' },
+    keyColumn: 'account_id',
+  }).on({ AccountOpened: (_, { payload }) => ({ balance: payload.balance }) })
+  const by = createProjector(other, { store, runtime })
+  await expect(handle([await recordOf('AccountClosed', { accountId: 'a' }, 3, 2)], by)).rejects.toThrow(
+    /the live table was created for other columns or functions of revision 1/,
+  )
+  expect(await store.positions(build)).toMatchObject([{ next: 2n }])
 })
 
 describe('a revision', () => {

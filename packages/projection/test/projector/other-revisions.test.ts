@@ -96,3 +96,19 @@ test('records of a topic that only a revision under way reads wait for the switc
   await deliverTo(projector)
   expect(store.find('counts', 'a')).toEqual({ credits: 2, views: 4 })
 })
+
+test('a dead letter among records of several topics is named by its place in the batch', async () => {
+  await log.write('Credited', 'a')
+  await deliverTo(createProjector(ofCredits, { store }))
+  for (let count = 0; count < 2; count++) await log.write('Viewed', 'a')
+  await log.write('Credited', 'a')
+  const projector = createProjector(ofBoth, { store, previous: [ofCredits] })
+  const [[, credit], viewed] = log.partitionsOfTopic as [KafkaRecord[], KafkaRecord[]]
+  const strange: KafkaRecord = { ...(credit as KafkaRecord), offset: 2n, value: null }
+  const batch = [...viewed, credit as KafkaRecord, strange]
+  const failure: unknown = await Promise.resolve(projector.handleBatch(batch, undefined as never)).catch(
+    (error: unknown) => error,
+  )
+  expect(failure).toMatchObject({ failedIndex: 3 })
+  expect(store.find('counts', 'a')).toEqual({ credits: 2, views: 0 })
+})
