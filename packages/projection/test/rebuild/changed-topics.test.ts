@@ -172,3 +172,40 @@ test('a rebuild fails if a single record that it has not read was removed', asyn
   log.starts = [2n]
   await expect(finish(rebuildOf(balances))).rejects.toThrow(/accounts-0 was cut at offset 2, and the rebuild was at 1/)
 })
+
+test('a rebuild from a history fails too if a record that it has not read was removed', async () => {
+  for (const record of await history('a', [1, 2])) log.append(0, record)
+  const { name, revision, fingerprint } = balances
+  await store.transaction(async (tx) => {
+    await tx.lock(name, 'EXCLUSIVE')
+    await tx.addBuild({ projection: name, number: 1, revision, fingerprint, state: 'CATCHING_UP' })
+    await tx.advance({ projection: name, number: 1 }, [{ topic: 'accounts', partition: 0, next: 1n }])
+  })
+  log.starts = [2n]
+  const rebuild = rebuildOf(balances, { history: async function* () {} })
+  await expect(finish(rebuild)).rejects.toThrow(/accounts-0 was cut at offset 2, and the rebuild was at 1/)
+})
+
+test('an event is applied, and is no gap, if another worker wrote the row that it was compared with', async () => {
+  const [opened, first, second] = (await history('a', [1, 2])) as [KafkaRecord, KafkaRecord, KafkaRecord]
+  for (const record of [opened, second]) log.append(0, record)
+  const { name, revision, fingerprint } = balances
+  const table = tableOf(balances, 1)
+  const state = { balance: '0', currency: 'EUR', status: 'OPENED' }
+  await store.transaction(async (tx) => {
+    await tx.lock(name, 'EXCLUSIVE')
+    await tx.addBuild({ projection: name, number: 1, revision, fingerprint, state: 'CATCHING_UP' })
+    await tx.write(table, [{ key: 'a', version: 1, state, isQuarantined: false }])
+    await tx.advance(table, [{ topic: 'accounts', partition: 0, next: 1n }])
+  })
+  let isFirst = true
+  const runtime = hastyRuntime(async (point) => {
+    if (point !== 'rebuild.batch' || !isFirst) return
+    isFirst = false
+    // Version 2 is in another partition.
+    const row = { key: String(first.key), version: 2, state: { ...state, balance: '1' }, isQuarantined: false }
+    await store.transaction((tx) => tx.write(table, [row]))
+  })
+  expect(await finish(rebuildOf(balances, { runtime }))).toMatchObject({ state: 'LIVE', quarantined: 0 })
+  expect(store.find(name, 'a')).toEqual({ ...state, balance: '3' })
+})
