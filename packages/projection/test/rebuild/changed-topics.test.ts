@@ -12,7 +12,7 @@ import { auditedRebuild, type Rebuild } from '../../src/rebuild/create-rebuild.t
 import { type RebuildOptions, resolveRebuildOptions } from '../../src/rebuild/rebuild-options.ts'
 import { type RebuildStatus, TableRebuild } from '../../src/rebuild/table-rebuild.ts'
 import { balances, balancesByPosition } from '../test-accounts.ts'
-import { history } from '../test-records.ts'
+import { history, recordOf, strangeRecord } from '../test-records.ts'
 import { hastyClock, hastyRuntime, TestLog } from './test-log.ts'
 
 const operator = applicationOperator()
@@ -209,3 +209,22 @@ test('an event is applied, and is no gap, if another worker wrote the row that i
   expect(await finish(rebuildOf(balances, { runtime }))).toMatchObject({ state: 'LIVE', quarantined: 0 })
   expect(store.find(name, 'a')).toEqual({ ...state, balance: '3' })
 })
+
+for (const projection of [balances, balancesByPosition])
+  test(`records that became dead letters are left out, and those behind them are applied (${projection.versions})`, async () => {
+    const [opened, first, second] = (await history('a', [1, 2])) as [KafkaRecord, KafkaRecord, KafkaRecord]
+    for (const record of [opened, strangeRecord(0), first, strangeRecord(0), strangeRecord(0), second])
+      log.append(0, record)
+    // Its function throws.
+    if (projection.versions === 'POSITION')
+      log.append(0, await recordOf('FundsCredited', { accountId: 'a', amount: 'poison' }, undefined, 0))
+    log.append(0, await recordOf('FundsCredited', { accountId: 'a', amount: '4' }, 4, 0))
+    const live = createProjector(projection, { store, runtime: hastyRuntime() })
+    while ((await log.deliver(live)) > 0);
+    expect(await finish(rebuildOf(projection, { again: true }))).toMatchObject({
+      state: 'LIVE',
+      quarantined: 0,
+      verification: { rows: 1, differences: [] },
+    })
+    expect(store.find(projection.name, 'a')).toMatchObject({ balance: '7' })
+  })
