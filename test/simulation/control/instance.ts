@@ -84,7 +84,11 @@ export class Instance implements ControlledInstance {
   start(): void {
     this.control.join(this)
     this.control.begin()
-    for (const { binding } of this.statuses().map(({ target }) => target)) void this.#start(binding)
+    for (const { binding } of this.statuses().map(({ target }) => target))
+      this.#start(binding).catch((error: unknown) => {
+        // A stop ends the wait for what is desired.
+        if (!this.#isOver) this.#world.court.violate('D23', `${this.name} does not start ${binding}: ${String(error)}`)
+      })
   }
 
   /** Leaves the fleet. */
