@@ -60,6 +60,8 @@ describe('the access to orders', () => {
         timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
       })
     }
+    const long = await world.withToken('x'.repeat(9_000))('GET', '/orders')
+    expect(long.body.message).toContain('too long')
     expect((await world.withToken(token)('GET', '/orders')).status).toBe(200)
   })
 

@@ -102,6 +102,21 @@ describe('commands', () => {
   })
 })
 
+test('S4-060 lists ask for as many orders as they may return, and pages are capped', async () => {
+  const asked: number[] = []
+  const reader = {
+    ...new MemoryOrders().reader,
+    list: async (_: unknown, limit: number) => {
+      asked.push(limit)
+      return []
+    },
+  }
+  const queries = new OrderQueryService(reader, new ForgetfulCache(), { listMaxRows: 7, pageMaxSize: 3 })
+  await queries.list(alice)
+  expect(asked).toEqual([7])
+  expect(await queries.page(alice, 0, 50)).toMatchObject({ size: 3 })
+})
+
 describe('the promotion of pending orders', () => {
   test('S4-009 reads the first page until none is pending, with a transaction for each order', async () => {
     const orders = new MemoryOrders(...Array.from({ length: 5 }, (_, index) => pendingOrder(`o-${index}`)))
