@@ -50,13 +50,18 @@ describe('the demo', () => {
 
   test('takes its services from the command line or the environment', () => {
     const environment = { KAFKA_BOOTSTRAP: 'one:1,two:2', DATABASE_URL: 'postgres://there' }
-    expect(readOptions([], environment)).toEqual({ brokers: null, postgres: null, isJson: false })
-    expect(readOptions(['--kafka', '--postgres'], environment)).toEqual({
+    expect(readOptions([], environment)).toMatchObject({
+      brokers: null,
+      postgres: null,
+      isJson: false,
+      hasConsole: false,
+    })
+    expect(readOptions(['--kafka', '--postgres'], environment)).toMatchObject({
       brokers: ['one:1', 'two:2'],
       postgres: 'postgres://there',
       isJson: false,
     })
-    expect(readOptions(['--kafka', 'here:9', '--json'], environment)).toEqual({
+    expect(readOptions(['--kafka', 'here:9', '--json'], environment)).toMatchObject({
       brokers: ['here:9'],
       postgres: null,
       isJson: true,

@@ -23,6 +23,7 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(`${usage}\n`)
     return 0
   }
+  if (options.hasConsole) return serveConsole(options.port)
   const stage = await openStage(options)
   using interrupt = listenForInterrupt(process, complain, () => leftOf(stage, options))
   const startedAt = performance.now()
@@ -37,6 +38,22 @@ async function main(args: readonly string[]): Promise<number> {
     return isSound(ending.audit) ? 0 : 1
   } catch (error) {
     return await reportFailure(error, stage)
+  }
+}
+
+/** Serves the console until Ctrl-C. */
+async function serveConsole(port: number): Promise<number> {
+  const { runConsole } = await import('./console/run-console.ts')
+  using interrupt = listenForInterrupt(process, complain, () => 'nothing: all of it is in memory')
+  try {
+    await runConsole(port, interrupt.signal, (url) =>
+      process.stdout.write(`\n  The console is at ${url}/\n  Ctrl-C ends it.\n\n`),
+    )
+    return 0
+  } catch (error) {
+    if (interrupt.signal.aborted) return 0
+    complain(`The console failed: ${describeThrown(error)}`)
+    return 1
   }
 }
 
