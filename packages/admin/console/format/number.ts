@@ -20,7 +20,8 @@ export function compact(value: number): string {
   if (height === 0) return '0'
   if (height >= 100) return grouped(value)
   const digits = height >= 10 ? 0 : height >= 1 ? 1 : height >= 0.01 ? 2 : 3
-  return value.toFixed(digits).replace(/\.?0+$/, '') || '0'
+  const text = value.toFixed(digits)
+  return digits === 0 ? text : text.replace(/\.?0+$/, '')
 }
 
 /** Writes a share: `9 %`, `0.4 %`. */

@@ -41,7 +41,8 @@ const steps = [
 
 /** Writes a duration with its two largest parts at most: `412 ms`, `2.1 s`, `14 min`, `3 h 10 min`, `3 d`. */
 export function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
+  if (ms <= 0) return '0 s'
+  if (ms < 1_000) return `${Math.round(ms)} ms`
   if (ms < 10_000) return `${(ms / 1_000).toFixed(1).replace(/\.0$/, '')} s`
   const at = steps.findIndex(([, length]) => ms >= length)
   const [unit, length] = steps[at] ?? steps[3]

@@ -25,8 +25,7 @@ const dashes: readonly (number[] | undefined)[] = [undefined, [6, 3], [2, 3], [8
 
 /** Draws into a box and follows its width. Returns the function that removes the chart. */
 export function drawChart(box: HTMLElement, { times, series, height, zone }: ChartData): () => void {
-  const style = getComputedStyle(document.documentElement)
-  const color = (name: string): string => style.getPropertyValue(`--${name}`).trim()
+  const color = colorsOf(box)
   const axis = {
     stroke: color('muted'),
     grid: { stroke: color('line'), width: 1 },
@@ -44,7 +43,7 @@ export function drawChart(box: HTMLElement, { times, series, height, zone }: Cha
       tzDate: (seconds) =>
         zone === 'utc' ? uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') : new Date(seconds * 1_000),
       axes: [
-        { ...axis, values: (_plot, ticks) => ticks.map((tick) => fullTime(tick * 1_000, zone).slice(11, 16)) },
+        { ...axis, values: (_plot, ticks) => ticks.map((tick) => clockOf(tick, ticks, zone)) },
         { ...axis, size: 52, values: (_plot, ticks) => ticks.map(compact) },
       ],
       series: [
@@ -67,4 +66,22 @@ export function drawChart(box: HTMLElement, { times, series, height, zone }: Cha
     observer.disconnect()
     plot.destroy()
   }
+}
+
+/** A canvas knows no variables, and no colors that depend on the theme: the browser resolves them for an element. */
+function colorsOf(box: HTMLElement): (name: string) => string {
+  return (name) => {
+    const probe = document.createElement('span')
+    probe.style.color = `var(--${name})`
+    box.append(probe)
+    const { color } = getComputedStyle(probe)
+    probe.remove()
+    return color
+  }
+}
+
+/** Ticks that are less than a minute apart need their seconds. */
+function clockOf(tick: number, ticks: readonly number[], zone: Zone): string {
+  const isClose = ticks.length > 1 && (ticks[1] ?? 0) - (ticks[0] ?? 0) < 60
+  return fullTime(tick * 1_000, zone).slice(11, isClose ? 19 : 16)
 }

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ConsoleWorld, openConsoleWorld } from './support/console-world.ts'
 import { describeConsole, expectAccessible, failing, screenshot } from './support/describe-console.ts'
@@ -52,6 +53,30 @@ describeConsole('the page of a binding', ({ open }) => {
         await page.getByText('0 unaccounted').waitFor()
       },
       { theme: 'dark' },
+    ))
+
+  test('draws charts in the colors of the theme, which no other check sees', () =>
+    open(
+      world,
+      'bindings/shipping',
+      async (page) => {
+        await page.getByRole('figure').first().locator('canvas').waitFor()
+        // The colors of drawn pixels: the grid is as the theme has it, and nothing is black on the dark ground.
+        const colors = await page.evaluate<readonly string[]>(`{
+          const canvas = document.querySelector('canvas')
+          const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+          const found = new Set()
+          for (let at = 0; at < data.length; at += 4)
+            if (data[at + 3] === 255) found.add([data[at], data[at + 1], data[at + 2]].join())
+          ;[...found]
+        }`)
+        expect(colors).toContain('46,57,69')
+        expect(colors).not.toContain('0,0,0')
+        await page.getByText('handled: 10 now, highest 10 at').waitFor({ state: 'attached' })
+        await page.getByRole('button', { name: 'Table' }).first().click()
+        await page.getByRole('row', { name: /10 0$/ }).first().waitFor()
+      },
+      { theme: 'dark', before: withSeries },
     ))
 
   test('plans a move of positions, and moves after the name was typed', () =>
@@ -110,3 +135,15 @@ describeConsole('the page of a binding', ({ open }) => {
       { width: 390, theme: 'dark' },
     ))
 })
+
+/** Answers with a minute of points, which a server has only after a minute. */
+async function withSeries(page: Page): Promise<void> {
+  await page.route('**/series?*', (route) => {
+    const metric = new URL(route.request().url()).searchParams.get('metric')
+    const points = Array.from({ length: 7 }, (_, at) => ({
+      at: new Date(Date.UTC(2026, 10, 16, 6, 0, at * 10)).toISOString(),
+      value: metric === 'eventbus.records.failed' ? 3 : at * 100,
+    }))
+    return route.fulfill({ json: { metric, labels: {}, points } })
+  })
+}

@@ -104,7 +104,7 @@ function columnsOf(mostLag: number): readonly Column<Partition>[] {
       align: 'end',
       sortBy: ({ lagSeconds }) => lagSeconds,
       cell: ({ lag, lagSeconds }) => (
-        <Figure value={lagSeconds === null ? (lag === '0' ? '0 ms' : null) : duration(lagSeconds * 1_000)} />
+        <Figure value={lagSeconds === null ? (lag === '0' ? '0 s' : null) : duration(lagSeconds * 1_000)} />
       ),
     },
     { id: 'committed', title: titles.committed, align: 'end', cell: ({ committed }) => <Figure value={committed} /> },

@@ -80,6 +80,7 @@ const columns: readonly Column<Topic>[] = [
   {
     id: 'topic',
     title: titles.topic,
+    className: 'topic-name',
     sortBy: ({ topic }) => topic,
     cell: ({ topic, cluster }) => (
       <>
@@ -122,6 +123,7 @@ const columns: readonly Column<Topic>[] = [
   {
     id: 'settings',
     title: titles.settings,
+    className: 'settings-cell',
     cell: ({ settings }) => <Settings settings={settings} />,
   },
   { id: 'remarks', title: titles.remarks, className: 'wide', cell: (topic) => <Remarks topic={topic} /> },
