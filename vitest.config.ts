@@ -53,7 +53,7 @@ export default defineConfig({
       {
         test: {
           name: 'browser',
-          include: ['packages/*/test/**/*.browser.test.ts'],
+          include: ['{packages/*/test,test/guarantees}/**/*.browser.test.ts'],
           exclude: [...never],
           globalSetup: ['./packages/admin/test/console/support/chromium.ts'],
           isolate: false,
@@ -61,7 +61,13 @@ export default defineConfig({
       },
       { test: { name: 'docs', include: ['test/docs/**/*.test.ts'], exclude: [...never], maxConcurrency: 2 } },
       { test: { name: 'publishing', include: ['test/publishing/**/*.test.ts'], exclude: [...never] } },
-      { test: { name: 'guarantees', include: ['test/guarantees/**/*.test.ts'], exclude: [...never] } },
+      {
+        test: {
+          name: 'guarantees',
+          include: ['test/guarantees/**/*.test.ts'],
+          exclude: [...never, '**/*.browser.test.ts'],
+        },
+      },
     ],
     globalSetup: ['./test/support/src/global-setup.ts', './test/support/src/compile-cache.ts'],
     reporters: ['default', './test/support/src/closing-reporter.ts'],

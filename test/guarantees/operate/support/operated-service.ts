@@ -101,6 +101,13 @@ export class OperatedService implements AsyncDisposable {
     await instance.child.kill()
   }
 
+  /** Returns the address of the console of an instance, with a final slash. */
+  consoleOf(name: string): { readonly url: string } {
+    const instance = this.#instances.get(name)
+    assert.ok(instance, name)
+    return { url: `${instance.url}/` }
+  }
+
   /** Sends a request to the instances in turn. */
   async ask(method: string, path: string, { by = 'ana', body, headers = {} }: Asked = {}): Promise<Answered> {
     const urls = Array.from(this.#instances.values(), ({ url }) => url)
