@@ -8,6 +8,7 @@ import {
   readBenchCommand,
 } from './src/bench-options.ts'
 import { runConnectorBench } from './src/connector/run-connector.ts'
+import { runConsoleBench } from './src/console/run-console.ts'
 import { runDeadLettersBench } from './src/dead-letters/run-dead-letters.ts'
 import { runKafkaClientBench } from './src/kafka-client/run-kafka-client.ts'
 import { runMemoryBench } from './src/memory/run-memory.ts'
@@ -23,6 +24,7 @@ const benches: ReadonlyMap<string, (options: BenchOptions) => Promise<void>> = n
   ['kafka-client', runKafkaClientBench],
   ['connector', runConnectorBench],
   ['outbox', runOutboxBench],
+  ['console', runConsoleBench],
   ['moves', runMovesBench],
   ['dead-letters', runDeadLettersBench],
   ['memory', runMemoryBench],
