@@ -28,6 +28,7 @@ async function findCause(hand: Hand): Promise<void> {
   await hand.press(carrier.getByRole('button', { name: /^Triage/ }), ['j', 'n'])
   await hand.fill(dialog.getByLabel('Note'), '502 since 1.8.1')
   await hand.press(dialog.getByRole('button', { name: 'Save' }))
+  await dialog.waitFor({ state: 'detached', ...slow })
   await carrier.getByText('502 since 1.8.1').waitFor()
   await hand.press(carrier.getByRole('link'), ['Enter'])
   await page.getByRole('heading', { name: 'CarrierError' }).waitFor()
@@ -36,6 +37,7 @@ async function findCause(hand: Hand): Promise<void> {
   await hand.press(page.getByRole('button', { name: 'Pause shipping' }), ['j', 'p'])
   await hand.fill(dialog.getByLabel('Reason'), incident)
   await hand.press(dialog.getByRole('button', { name: 'Pause' }))
+  await dialog.waitFor({ state: 'detached', ...slow })
   await page
     .getByRole('row', { name: /^shipping/ })
     .getByText('PAUSED')
@@ -50,6 +52,7 @@ async function replayGroup(hand: Hand): Promise<void> {
   const bindings = page.getByRole('region', { name: 'Bindings' })
   await hand.press(bindings.getByRole('button', { name: 'Resume shipping' }), ['j', 'p'])
   await hand.press(dialog.getByRole('button', { name: 'Resume' }))
+  await dialog.waitFor({ state: 'detached', ...slow })
   await page
     .getByRole('row', { name: /^shipping/ })
     .getByText('RUNNING')
@@ -100,21 +103,20 @@ async function correctOne(hand: Hand): Promise<string> {
   const resolved = dialog.getByRole('radio', { name: /^Resolved/ })
   await hand.choose(resolved, dialog.getByRole('radio', { name: /^Open/ }), 1)
   await hand.press(dialog.getByRole('button', { name: 'Save' }))
+  await dialog.waitFor({ state: 'detached', ...slow })
   await page.getByText('1 resolved or ignored').waitFor(slow)
   return wrong.order
 }
 
-describeWith('kafka', 'postgres')('three instances, operated from the console', ({ kafka: place, postgres }) => {
-  describeInBrowser('a deploy breaks a handler', (open) => {
-    test.each([
-      ['with a pointer', false],
-      ['with the keyboard alone', true],
-    ])(
-      'the cause is found, and the right records are replayed, edited and given up, %s',
-      {
+for (const [how, isKeyboard] of [
+  ['with a pointer', false],
+  ['with the keyboard alone', true],
+] as const)
+  describeWith('kafka', 'postgres')(`three instances, operated ${how}`, ({ kafka: place, postgres }) => {
+    describeInBrowser('a deploy breaks a handler', (open) => {
+      test('the cause is found, and the right records are replayed, edited and given up', {
         timeout: 300_000,
-      },
-      async (_how, isKeyboard) => {
+      }, async () => {
         await using kafka = createKafkaClient({ brokers: place.bootstrap })
         const database = { dialect: 'postgres', url: postgres.url } as const
         await using service = await OperatedService.create(place, kafka, database)
@@ -155,7 +157,6 @@ describeWith('kafka', 'postgres')('three instances, operated from the console', 
           )
         }, patient)
         expect(service.handled()).toContainEqual(expect.objectContaining({ order: corrected, total: 1_999 }))
-      },
-    )
+      })
+    })
   })
-})
