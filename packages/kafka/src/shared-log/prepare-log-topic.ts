@@ -1,3 +1,4 @@
+import type { Timers } from '@waybill/core'
 import type { Admin } from '../client/admin/admin.ts'
 import { adminResultsOf, requireAllDone } from '../client/admin/admin-result.ts'
 import { KafkaError } from '../client/cluster/kafka-error.ts'
@@ -15,13 +16,17 @@ export const logTopicConfigs: Readonly<Record<string, string>> = {
   'message.timestamp.type': 'LogAppendTime',
 }
 
+/** How often a topic that was created is looked for: brokers learn of it one after the other. */
+const mostLooks = 10
+const lookEveryMs = 100
+
 /**
  * Creates the topic of a log unless it exists, and returns its id.
  * @throws KafkaError for a topic that is missing and may not be created, that has several partitions, or that is not compacted
  */
 export async function prepareLogTopic(
   admin: Pick<Admin, 'describeTopics' | 'createTopics' | 'describeConfigs'>,
-  { topic, createTopic }: { readonly topic: string; readonly createTopic: boolean },
+  { topic, createTopic, timers }: { readonly topic: string; readonly createTopic: boolean; readonly timers: Timers },
   deadlineMs: number,
 ): Promise<string> {
   const found = await describe(admin, topic, deadlineMs)
@@ -37,7 +42,11 @@ export async function prepareLogTopic(
   const declared = { topic, partitions: 1, replication: -1, configs: logTopicConfigs }
   const [created] = await adminResultsOf(admin.createTopics([declared], { deadlineMs }))
   if (created?.outcome === 'FAILED' && created.error.reason !== 'TOPIC_ALREADY_EXISTS') throw created.error
-  const made = await describe(admin, topic, deadlineMs)
+  let made = await describe(admin, topic, deadlineMs)
+  for (let looks = 1; made === undefined && looks < mostLooks; looks++) {
+    await timers.sleep(lookEveryMs)
+    made = await describe(admin, topic, deadlineMs)
+  }
   if (made === undefined) throw new KafkaError(`The topic ${topic} was created and is not known yet.`, 'RETRIABLE')
   await check(admin, topic, made.partitions, deadlineMs)
   return made.topicId

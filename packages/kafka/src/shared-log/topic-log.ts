@@ -181,7 +181,8 @@ export class TopicLog implements SharedLog {
 
   /** Returns whether the topic is another one than that of earlier reads. */
   async #prepare(): Promise<boolean> {
-    const topicId = await prepareLogTopic(this.#client.admin, this.#settings, requestMs)
+    const { topic, createTopic, runtime } = this.#settings
+    const topicId = await prepareLogTopic(this.#client.admin, { topic, createTopic, timers: runtime.timers }, requestMs)
     const isNew = this.#topicId !== undefined && this.#topicId !== topicId
     this.#topicId = topicId
     this.#isReady = true
