@@ -1,4 +1,4 @@
-import { type Runtime, runtimeWith } from '@waybill/core'
+import { type Runtime, runtimeWith, type Timers } from '@waybill/core'
 import { createSeededRandom } from '@waybill/core/internal'
 import {
   createBrokerTransport,
@@ -112,7 +112,8 @@ async function runIn(
     transport: watched,
     ...parts,
     client: () => clientOn(watched),
-    readLog: (topic, partition, isolation) => readLog(reader, topic, partition, isolation === 'READ_COMMITTED'),
+    readLog: (topic, partition, isolation) =>
+      readLog(reader, runtime.timers, topic, partition, isolation === 'READ_COMMITTED'),
   }
   try {
     await program(world)
@@ -123,6 +124,7 @@ async function runIn(
 
 async function readLog(
   { cluster, nodes }: ProducerDeps,
+  timers: Timers,
   topic: string,
   partition: number,
   isCommitted: boolean,
@@ -132,6 +134,7 @@ async function readLog(
   if (description === undefined || leader === undefined || leader === null) throw new Error(`${topic} has no leader.`)
   const committed: LoggedRecord[] = []
   const open = new Map<bigint, LoggedRecord[]>()
+  let looks = 0
   for (let fetchOffset = 0n; ; ) {
     const answer = await nodes.send(
       leader,
@@ -154,6 +157,11 @@ async function readLog(
       10_000,
     )
     const fetched = answer.topics[0]?.partitions[0]
+    // A leader of a new topic may learn late that it is one.
+    if (fetched !== undefined && errorName(fetched.errorCode) === 'NOT_LEADER_OR_FOLLOWER' && looks++ < 100) {
+      await timers.sleep(20)
+      continue
+    }
     if (fetched === undefined || fetched.errorCode !== 0)
       throw new Error(`Cannot read ${topic}: ${errorName(fetched?.errorCode ?? answer.errorCode)}`)
     for (const batch of readBatches(fetched.records)) {
