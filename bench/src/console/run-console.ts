@@ -89,7 +89,7 @@ export async function runConsoleBench({ rounds, only, progress, report }: BenchO
   }
 }
 
-/** Each measurement has a cache and a storage of its own: nobody profits from the one before. */
+/** Each measurement has a cache and a storage of its own, so none profits from the one before. */
 function inFreshPage(browser: Browser): Measure {
   return async (program) => {
     const context = await browser.newContext({ viewport: { width: 1_280, height: 800 } })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { demoToken } from '@waybill/example-order-service/demo-tokens'
 
-/** What a load has done. */
+/** The result of a load. */
 export interface LoadResult {
   readonly seconds: number
   readonly latenciesMs: readonly number[]

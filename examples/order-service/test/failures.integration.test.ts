@@ -11,7 +11,7 @@ import { type Client, cart, type OrderWorld, startOrders } from './support/order
 
 const binding = 'orderCreated'
 
-/** As long as a busy machine may need. */
+/** The time that a busy machine may need. */
 const patience = { deadlineMs: 60_000 }
 
 describeWith(

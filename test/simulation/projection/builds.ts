@@ -31,7 +31,7 @@ const administration = { auditLog: { write: () => {} }, permits: () => true }
 /** Longer than the lease of a worker. */
 const longPauseMs = 40_000
 
-/** What a run reports to its caller. */
+/** The events that a run reports to its caller. */
 export interface BuildsObserver {
   readonly step: (name: string) => void
   readonly reach: (state: RareState) => void

@@ -179,7 +179,7 @@ export async function createOrderApp<Tx>(
     await consumption.follow()
   }
 
-  // Who may ask, and how.
+  // The identity and the form of requests.
   const authenticate = createTokenAuthenticator({ issuer: settings.issuer, audience: settings.audience, keys })
   const operators = createOperatorApi({
     database,

@@ -9,7 +9,7 @@ import { RedisOrderCache } from '../infrastructure/redis/redis-cache.ts'
 import { RedisRateLimiter } from '../infrastructure/redis/redis-rate-limiter.ts'
 import { defaultRate } from '../infrastructure/redis/token-bucket.ts'
 
-/** What the instances of a service share beside the database. None of it is needed for a correct answer. */
+/** The resources that instances of a service share beside the database. None of it is needed for a correct answer. */
 export interface SharedState {
   readonly cache: OrderCache
   readonly limiter: RateLimiter

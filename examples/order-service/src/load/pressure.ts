@@ -1,6 +1,6 @@
 import { type Backpressure, createBackpressure, type Runtime } from '@waybill/core'
 
-/** What the pressure on an instance is read from. */
+/** The sources of the pressure on an instance. */
 export interface PressureInputs {
   /** Events that are not published yet. */
   readonly backlog: () => number

@@ -34,7 +34,7 @@ export interface OrderWorld extends AsyncDisposable {
 
 export const cart = { items: [{ sku: 'A-1', quantity: 2, unitPriceMinor: 1_250 }], currency: 'EUR' }
 
-/** What differs from an instance as it is. */
+/** The differences from an ordinary instance. */
 export interface WorldOptions extends Partial<Pick<OrderAppOptions, 'keys' | 'clock' | 'checks'>> {
   readonly environment?: Readonly<Record<string, string>>
 }

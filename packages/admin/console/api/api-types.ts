@@ -44,7 +44,7 @@ export interface Schemas {
   TopologyPlan: { readonly cluster: string; readonly steps: readonly ({ readonly kind: string; readonly topic: string; readonly config: string | null; readonly from: string | null; readonly to: string | null; readonly problem: string | null })[]; readonly warnings: readonly ({ readonly topic: string; readonly problem: string })[] }
 }
 
-/** What each route takes and answers. */
+/** The request and the answer of each route. */
 export interface Routes {
   listBindings: {
     params: {}

@@ -6,7 +6,7 @@ export type RouteName = keyof Routes
 /** The answer of a route. */
 export type AnswerOf<R extends RouteName> = Routes[R]['answer']
 
-/** What a route is asked. Members that it does not take are left out. */
+/** The request of a route. Members that it does not take are left out. */
 export type RequestOf<R extends RouteName> = {
   readonly [K in 'params' as keyof Routes[R]['params'] extends never ? never : K]: Routes[R]['params']
 } & {

@@ -1,4 +1,4 @@
-/** What differs between two texts, line by line. */
+/** The differences of two texts, line by line. */
 
 /** A line of either text, or of both. */
 export interface DiffLine {

@@ -1,4 +1,4 @@
-/** What follows the end of a stream. Pure. */
+/** Decides what follows the end of a stream. Pure. */
 
 /** How a stream ended. */
 export interface StreamEnd {

@@ -1,4 +1,4 @@
-/** Who asks, and what they may do. The server decides again at each request; here it only says why a button is off. */
+/** The operator and their permissions. The server decides again at each request; here it only says why a button is off. */
 
 import { type ReadonlySignal, signal } from '@preact/signals'
 import type { Schemas } from '../api/api-types.ts'

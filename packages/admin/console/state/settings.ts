@@ -1,4 +1,4 @@
-/** What the user of this browser prefers. Kept here, never on the server. */
+/** The preferences of this browser's user. Kept here, never on the server. */
 
 import { effect, type Signal, signal } from '@preact/signals'
 

@@ -16,7 +16,7 @@ const maxShown = 2
 const storageKey = 'waybill.dismissed'
 const dismissed = signal<readonly string[]>(readDismissed())
 
-/** What an operator must know before they read on. One line each. */
+/** Shows notices of one line each above every page. */
 export function Banners(): JSX.Element | null {
   const lines = linesOf()
     .filter(({ id }) => !dismissed.value.includes(id))

@@ -86,7 +86,7 @@ export function BytesView({
   onMode,
 }: {
   readonly value: ByteView
-  /** What they are: "Payload". */
+  /** The name of the bytes: "Payload". */
   readonly label: string
   readonly mode: ByteMode
   readonly onMode: (mode: ByteMode) => void

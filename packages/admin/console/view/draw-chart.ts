@@ -12,7 +12,7 @@ export interface ChartSeries {
   readonly values: readonly (number | null)[]
 }
 
-/** What is drawn. */
+/** The data and size of a chart. */
 export interface ChartData {
   readonly times: readonly number[]
   readonly series: readonly ChartSeries[]

@@ -11,7 +11,7 @@ export function Spark({
   tone = 'calm',
 }: {
   readonly values: readonly number[]
-  /** What the values are: "Rate of shipping". */
+  /** The name of the values: "Rate of shipping". */
   readonly label: string
   readonly tone?: string
 }): JSX.Element {

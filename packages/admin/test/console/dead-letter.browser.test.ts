@@ -102,7 +102,7 @@ describeConsole('dead letters', ({ open }) => {
         await screenshot(page, 'edit')
         expect(await send.getAttribute('title')).toBe('Say why.')
         await dialog.getByLabel('Why').fill('INC-311')
-        // Somebody else is faster: what was typed stays.
+        // Another operator is faster: the typed text stays.
         await page.route('**/edit', (route) =>
           route.fulfill({
             status: 409,

@@ -54,7 +54,7 @@ export interface AdminWorld {
   readonly eventually: (assertion: () => void | Promise<void>) => Promise<void>
 }
 
-/** What a world is made of. */
+/** The options of a world. */
 export interface WorldOptions {
   readonly access?: Readonly<Record<string, AdminAccess>>
   readonly admin?: Partial<AdminOptions>

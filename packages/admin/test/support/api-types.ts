@@ -37,7 +37,7 @@ export function apiTypes({ paths, components }: OpenApiDocument): string {
     ...Object.entries(components.schemas).map(([name, schema]) => `  ${name}: ${typeOf(schema as Json)}`),
     '}',
     '',
-    '/** What each route takes and answers. */',
+    '/** The request and the answer of each route. */',
     'export interface Routes {',
     ...operations.flatMap(({ path, operation }) => [
       `  ${operation.operationId}: {`,

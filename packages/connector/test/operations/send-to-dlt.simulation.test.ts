@@ -25,7 +25,7 @@ const tiers = [
   { delayMs: 3_000, maxAttempts: 3 },
 ]
 
-/** What is known of a record. */
+/** The known facts about a record. */
 interface Known {
   readonly key: string
   readonly partition: number

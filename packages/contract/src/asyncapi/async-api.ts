@@ -23,7 +23,7 @@ export interface AsyncApiOptions {
 
 /** A Kafka cluster in an AsyncAPI document. */
 export interface AsyncApiServer {
-  /** As `kafka.example.com:9092`. */
+  /** Host and port: `kafka.example.com:9092`. */
   readonly host: string
   readonly protocol: 'kafka' | 'kafka-secure'
   readonly description?: string | undefined

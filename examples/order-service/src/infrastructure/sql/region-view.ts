@@ -2,7 +2,7 @@ import type { Runtime } from '@waybill/core'
 import { applies, type UpdateStamp } from '../../region/update-order.ts'
 import type { OrderDatabase } from './order-database.ts'
 
-/** What became of an update. */
+/** The outcome of an update. */
 export type RegionOutcome = 'APPLIED' | 'STALE' | 'ORDER_MISSING'
 
 /** Stores an update in a transaction. */

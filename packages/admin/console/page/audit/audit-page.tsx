@@ -29,7 +29,7 @@ type Entry = Schemas['AuditEntry']
 
 const { column: titles } = auditText
 
-/** Who changed what, why, and what came of it. */
+/** Shows every change with its operator, reason and outcome. */
 export default function AuditPage(): JSX.Element {
   const url = urlState(auditParams)
   const { cursor, entry, ...filter } = url.value

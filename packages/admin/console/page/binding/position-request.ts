@@ -1,4 +1,4 @@
-/** What a user asks of the positions, as the API takes it. Pure. */
+/** Converts a wish about positions to the request of the API. Pure. */
 
 /** The fields of the dialog. */
 export interface PositionForm {

@@ -26,7 +26,7 @@ export function EditDialog({
 }: {
   readonly letter: Schemas['DeadLetterDetail']
   readonly onClose: () => void
-  /** Somebody else was faster: the dead letter is read again. */
+  /** Another operator was faster: the dead letter is read again. */
   readonly onChanged: () => void
 }): JSX.Element {
   const [draft, setDraft] = useState<EditDraft>(noEdit)

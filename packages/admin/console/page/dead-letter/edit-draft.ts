@@ -1,4 +1,4 @@
-/** What an operator typed into an edit, and the request that it makes. Pure. */
+/** The fields of an edit, and the request that they make. Pure. */
 
 import type { Routes, Schemas } from '../../api/api-types.ts'
 import { indented, jsonTokens } from '../../format/json-tokens.ts'

@@ -1,10 +1,10 @@
-/** What the headers of a dead letter say about its writer. Pure. */
+/** Reads the writer of a dead letter from its headers. Pure. */
 
 import type { Schemas } from '../../api/api-types.ts'
 
 type Letter = Schemas['DeadLetterDetail']
 
-/** Who wrote a dead letter. */
+/** The writer of a dead letter. */
 export type LetterOrigin = 'WAYBILL' | 'SPRING' | 'SMALLRYE' | 'CONNECT' | 'OTHER'
 
 const prefixes: readonly (readonly [prefix: string, origin: LetterOrigin])[] = [

@@ -16,7 +16,7 @@ type Group = Schemas['FailureGroup']
 
 const { columns: titles } = failuresText
 
-/** What the rows of a table of groups can do. */
+/** The actions of rows in a table of groups. */
 export interface GroupActions {
   readonly onReplay: (group: Group) => void
   readonly onTriage: (group: Group) => void

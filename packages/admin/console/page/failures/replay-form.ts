@@ -30,7 +30,7 @@ export interface ReplayForm {
   readonly reason: string
 }
 
-/** The first values: a few go first, then somebody looks. A single one needs neither. */
+/** The first values: a few go first, then the operator decides. A single one needs neither. */
 export function formFor({ ids }: Selection): ReplayForm {
   const isSingle = ids?.length === 1
   return {

@@ -8,7 +8,7 @@ import { PageHead, Section } from '../../view/page-head.tsx'
 import { Glyph } from '../../view/state-chip.tsx'
 import { Table } from '../../view/table.tsx'
 
-/** Who the server takes the reader for, what they may do, and what they prefer. */
+/** Shows the operator's identity, permissions and preferences. */
 export default function MePage(): JSX.Element {
   const { value } = me
   if (value === undefined) return <PageHead title={meText.title} />

@@ -1,4 +1,4 @@
-/** What an operation tells beyond its fields. Pure. */
+/** Derives figures from the fields of an operation. Pure. */
 
 import type { Schemas } from '../../api/api-types.ts'
 
@@ -31,7 +31,7 @@ export function isPlan({ state, startedAt }: Pick<Operation, 'state' | 'startedA
 
 /**
  * Returns how many records an operation is about: those of its plan, up to its limit, without those that were refused against
- * the plan because somebody else had handled them; undefined if it is not known.
+ * the plan because another operator had handled them; undefined if it is not known.
  */
 export function allOf({
   plan,

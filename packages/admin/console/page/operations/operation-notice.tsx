@@ -11,7 +11,7 @@ import { allOf, isPlan, settledOf } from './operation-facts.ts'
 
 type Operation = Schemas['Operation']
 
-/** What the operator must know or decide now. */
+/** Shows notices and decisions that are due. */
 export function OperationNotice({ operation }: { readonly operation: Operation }): JSX.Element | null {
   const { state, pausedBy, trouble } = operation
   if (trouble !== null)

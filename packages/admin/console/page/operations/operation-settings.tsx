@@ -5,7 +5,7 @@ import { Inert } from '../../view/bytes-view.tsx'
 import { Section } from '../../view/page-head.tsx'
 import { settingText } from './operation-facts.ts'
 
-/** What was frozen when it was created. */
+/** Shows the selection and settings that were frozen at creation. */
 export function OperationSettings({
   operation: { request },
 }: {

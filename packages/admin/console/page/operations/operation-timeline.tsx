@@ -9,7 +9,7 @@ import { Time } from '../../view/figures.tsx'
 import { Section } from '../../view/page-head.tsx'
 import { timelineOf } from './timeline.ts'
 
-/** What happened to it, and who asked for it; the newest first. */
+/** Shows its events and their operators, the newest first. */
 export function OperationTimeline({ operation }: { readonly operation: Schemas['Operation'] }): JSX.Element {
   const { createdAt, state, rate, wish } = operation
   const entries = useResource(

@@ -14,7 +14,7 @@ const looks: Readonly<Record<OutcomeKind, { readonly tone: Tone; readonly glyph:
   unknown: { tone: 'warn', glyph: '?' },
 }
 
-/** What became of the copies: a bar, and the same in words. */
+/** Shows the outcomes of the copies as a bar and in words. */
 export function OutcomeBar({
   outcomes,
   isShort = false,

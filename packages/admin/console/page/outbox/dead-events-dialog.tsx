@@ -12,7 +12,7 @@ import { ProblemView } from '../../view/problem-view.tsx'
 import { ReasonField } from '../../view/reason-field.tsx'
 import { operationBody } from './operation-body.ts'
 
-/** What is done about many dead events. */
+/** An operation on many dead events. */
 export type DeadEventsOperation = 'OUTBOX_REPLAY' | 'OUTBOX_PURGE'
 
 const { ages } = outboxText

@@ -1,6 +1,6 @@
 import type { Routes } from '../../api/api-types.ts'
 
-/** What an operator chose in the dialog, as its fields have it. */
+/** The operator's choice, as the fields of the dialog have it. */
 export interface DeadEventsChoice {
   readonly operation: 'OUTBOX_REPLAY' | 'OUTBOX_PURGE'
   readonly outbox: string

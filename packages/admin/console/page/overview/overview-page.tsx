@@ -17,7 +17,7 @@ import { HealthPanel } from './health-panel.tsx'
 
 startRateHistory()
 
-/** What runs, what does not, and what to do first. */
+/** Shows health, figures and bindings, the most urgent first. */
 export default function OverviewPage(): JSX.Element {
   const [asked, ask] = useState<{ readonly command: BindingCommand; readonly binding: string } | undefined>(undefined)
   const onCommand = (command: BindingCommand, binding: string): void => ask({ command, binding })

@@ -48,7 +48,7 @@ export interface PlantedRecord {
   readonly error?: string
 }
 
-/** What a world is made of. */
+/** The options of a world. */
 export interface ConsoleWorldOptions {
   /** Whether there are bindings and records. @defaultValue true */
   readonly hasData?: boolean

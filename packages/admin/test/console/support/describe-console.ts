@@ -8,7 +8,7 @@ import type { ConsoleWorld } from './console-world.ts'
 
 /** How a page is opened. */
 export interface OpenOptions {
-  /** Who asks. @defaultValue ana, who may do everything */
+  /** The operator's name. @defaultValue ana, who may do everything */
   readonly by?: string
   /** @defaultValue light */
   readonly theme?: 'light' | 'dark'
