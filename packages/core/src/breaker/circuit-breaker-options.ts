@@ -106,7 +106,11 @@ export const circuitBreakerRules: {
 }
 
 /** Checks relations that no single rule sees. `path` is where the breaker's options are inside larger ones. */
-export function checkCircuitBreakerOptions(options: ResolvedCircuitBreakerOptions, report: Report, path = ''): void {
+export function checkCircuitBreakerOptions(
+  options: Pick<ResolvedCircuitBreakerOptions, 'minimumNumberOfCalls' | 'slidingWindowSize'>,
+  report: Report,
+  path = '',
+): void {
   const { minimumNumberOfCalls, slidingWindowSize } = options
   if (minimumNumberOfCalls > slidingWindowSize)
     report(

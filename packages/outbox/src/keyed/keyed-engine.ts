@@ -8,7 +8,7 @@
  */
 
 import { type CircuitBreaker, createCircuitBreaker, type EventEnvelope, type Runtime } from '@waybill/core'
-import { type Deadline, type ResolvedCircuitBreakerOptions } from '@waybill/core/internal'
+import type { Deadline } from '@waybill/core/internal'
 import type { OutboxStore, WhenDone } from '../api/outbox-store.ts'
 import type { Destinations } from '../destination/destinations.ts'
 import type { DeliveryEngine, EngineParts, EngineStatus } from '../dispatch/delivery-engine.ts'
@@ -17,7 +17,7 @@ import type { Deliver } from '../dispatch/listener-call.ts'
 import type { Outcome } from '../dispatch/row-outcome.ts'
 import { createKeyedTelemetry, type KeyedTelemetry } from '../loops/keyed-telemetry.ts'
 import { RepeatedTask } from '../loops/repeated-task.ts'
-import type { OnDeadKey } from '../options/keyed-options.ts'
+import type { OnDeadKey, ResolvedKeyedOptions } from '../options/keyed-options.ts'
 import { createSettlementReport, type SettlementReport } from '../settle/settlement-report.ts'
 import { type SettleResult, Settler } from '../settle/settler.ts'
 import { KeyedDispatcher } from './keyed-dispatcher.ts'
@@ -46,7 +46,7 @@ export interface KeyedEngineDeps extends EngineParts {
   readonly maxHeldKeys: number
   readonly drainTimeoutMs: number
   readonly whenDone: WhenDone
-  readonly breaker: ResolvedCircuitBreakerOptions | false
+  readonly breaker: ResolvedKeyedOptions['breaker']
 }
 
 export class KeyedEngine implements DeliveryEngine {

@@ -63,7 +63,7 @@ export interface KeyedOptions<S extends Schemas, Tx>
    * Stops deliveries while a dependency of the listeners is down, so that rows wait without using up attempts.
    * @defaultValue false
    */
-  readonly breaker?: CircuitBreakerOptions | false | undefined
+  readonly breaker?: Omit<CircuitBreakerOptions, 'automaticPauseOnOpen'> | false | undefined
 }
 
 /** {@link KeyedOptions} with defaults applied. */
@@ -74,13 +74,19 @@ export interface ResolvedKeyedOptions
   readonly maxBuffered: number
   readonly maxHeldKeys: number
   readonly wakeUp: WakeUp | undefined
-  readonly breaker: ResolvedCircuitBreakerOptions | false
+  readonly breaker: ResolvedBreaker | false
 }
 
+/** Options of a breaker that have a meaning in the outbox, with defaults applied. */
+type ResolvedBreaker = Omit<ResolvedCircuitBreakerOptions, 'automaticPauseOnOpen'>
+
 /** The rules of the breaker. An object asks for one: here `false` turns it off. */
-export const breakerRules: typeof circuitBreakerRules = {
+export const breakerRules: Omit<typeof circuitBreakerRules, 'automaticPauseOnOpen'> & {
+  readonly automaticPauseOnOpen: Rule<undefined>
+} = {
   ...circuitBreakerRules,
   enabled: boolean({ default: true, because: 'who sets options of a breaker wants one' }),
+  automaticPauseOnOpen: forced('an open breaker of the outbox always lets rows wait'),
 }
 
 /** The rules of {@link KeyedOptions}. */

@@ -1,5 +1,4 @@
 import { type Schemas } from '@waybill/core'
-import type { ResolvedCircuitBreakerOptions } from '@waybill/core/internal'
 import { durationMs, integer, nested, orFalse, type Report, type Rule } from '@waybill/core/option'
 import { shardCount } from '../api/outbox-store.ts'
 import {
@@ -39,7 +38,7 @@ export interface ResolvedLeasingOptions extends Omit<ResolvedKeyedOptions, 'work
 }
 
 /** Opens after five failed calls in a row, for 20 seconds; then one call probes. */
-const publisherBreaker: ResolvedCircuitBreakerOptions = {
+const publisherBreaker: Exclude<ResolvedKeyedOptions['breaker'], false> = {
   enabled: true,
   failureRateThreshold: 100,
   slidingWindowSize: 5,
@@ -50,7 +49,6 @@ const publisherBreaker: ResolvedCircuitBreakerOptions = {
   slowCallRateThreshold: 100,
   slowCallDurationMs: 3_600_000,
   probeTimeoutMs: 60_000,
-  automaticPauseOnOpen: true,
 }
 
 const { workerCount: _, ...shared } = keyedRules

@@ -8,8 +8,8 @@ import { relayEffects } from './effect/relay-effects.ts'
 
 const effects = [...relayEffects, ...nodeEffects]
 const page = join(import.meta.dirname, '../../../../docs/reference/outbox-options.md')
-/** Options without a default that could take their place, each used by every test; and one that no outbox reads. */
-const withoutCase = new Set(['runtime', 'breaker.automaticPauseOnOpen'])
+/** Options without a default that could take their place, each used by every test. */
+const withoutCase = new Set(['runtime'])
 
 describe('an option of the outbox', () => {
   test.each(effects.map((effect) => [effect.section, effect.path, effect] as const))(
