@@ -5,8 +5,8 @@ import type { MariaDbTask } from './mariadb-participant.ts'
 import { MariaDbTables } from './mariadb-tables.ts'
 import { runParticipant } from './participant-process.ts'
 
-const warm = 5_000
-const count = 15_000
+const warm = 25_000
+const count = 75_000
 
 const cases = [
   { name: 'MariaDB, cold drain, KEEP', whenDone: 'KEEP' },
