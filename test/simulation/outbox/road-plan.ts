@@ -21,11 +21,17 @@ export interface RoadPlan {
   readonly alike: Readonly<Record<string, number>>
 }
 
+/** The options that say how many reads an idle node makes. */
+interface ReadPace {
+  readonly intervalMs: number
+  readonly batchSize: number
+}
+
 interface RoadRange {
   readonly mode: Mode
   readonly chaosMs: number
   readonly transactions: readonly TransactionPlan[]
-  readonly options: { readonly intervalMs: number }
+  readonly options: ReadPace
 }
 
 /** Separates these draws from those of the rest of the program, so that recorded seeds keep their meaning. */
@@ -44,7 +50,7 @@ export function drawRoads(seed: number, { mode, chaosMs, transactions, options }
     outages: Array.from({ length: count }, () => ({
       destination: draw.chance(0.4) ? 'all' : `d${draw.integer(0, destinations - 1)}`,
       fromMs: draw.ms(0, chaosMs),
-      forMs: drawLength(draw, mode, options.intervalMs),
+      forMs: drawLength(draw, mode, options),
     })),
     alike: Object.fromEntries(
       transactions
@@ -55,10 +61,13 @@ export function drawRoads(seed: number, { mode, chaosMs, transactions, options }
   }
 }
 
-/** Few outages last hours: idle nodes read all the time, in `keyed` every second, and each read takes time to simulate. */
-function drawLength(draw: Draw, mode: Mode, intervalMs: number): number {
+/**
+ * Few outages last hours, and none where idle nodes read hundreds of times a second: in `keyed` a read covers as many
+ * shards as a batch has rows. Each read takes time to simulate.
+ */
+function drawLength(draw: Draw, mode: Mode, { intervalMs, batchSize }: ReadPace): number {
   const isKeyed = mode === 'keyed' || mode === 'leasing'
-  const isHours = draw.chance(isKeyed ? 0.01 : 0.15) && (isKeyed || intervalMs >= 250)
+  const isHours = draw.chance(isKeyed ? 0.01 : 0.15) && (isKeyed ? batchSize >= 10 : intervalMs >= 250)
   if (isHours) return draw.msOfMagnitude(hourMs, isKeyed ? 2 * hourMs : 6 * hourMs)
   return draw.msOfMagnitude(200, draw.chance(0.8) ? 20_000 : 200_000)
 }
