@@ -120,8 +120,8 @@ export class OutboxNode implements NodeView {
     const { program, book, court, journal } = this.#world
     if (!this.isStarted || (program.mode !== 'singleNode' && program.mode !== 'multiNode')) return
     // A listener that ignores its signal keeps its worker even after another node has delivered its event, and so does
-    // a step held at a failpoint: this node is not idle.
-    if (journal.runningAt(this).length > 0 || this.#heldUp > 0) return
+    // a step held at a failpoint. A finish that waits to be repeated keeps its event: this node is not idle.
+    if (journal.runningAt(this).length > 0 || this.#heldUp > 0 || this.#tally.inDoubt > 0) return
     const dropped = (): number => this.#metrics.total('outbox.enqueue.hot.dropped')
     const before = dropped()
     const ids = Array.from({ length: program.options.hotQueueCapacity }, (_, index) => `probe-${this.name}-${index}`)
@@ -137,7 +137,7 @@ export class OutboxNode implements NodeView {
   /** I20: its metrics match the results it received. */
   checkMetrics(): void {
     const { court } = this.#world
-    const { fenced, locked, ...kinds } = this.#tally
+    const { fenced, locked, inDoubt: _, ...kinds } = this.#tally
     const measured = (name: string): number => this.#metrics.total(`outbox.${name}`)
     for (const [kind, count] of Object.entries(kinds))
       if (measured(`dispatch.${kind}`) !== count)
@@ -279,5 +279,5 @@ function createOutbox({ program }: Ground, base: BasicOptions, instanceId: numbe
 }
 
 function noFinishes(): FinishTally {
-  return { success: 0, failure: 0, dead: 0, fenced: 0, locked: 0 }
+  return { success: 0, failure: 0, dead: 0, fenced: 0, locked: 0, inDoubt: 0 }
 }

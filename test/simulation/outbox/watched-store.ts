@@ -14,6 +14,8 @@ export interface FinishTally {
   fenced: number
   /** Rows of finishes that gave up because one of them was locked. Such a row may be given up with its lease. */
   locked: number
+  /** Rows of finishes that failed and will be repeated: they keep their place in memory until one succeeds. */
+  inDoubt: number
 }
 
 export function watchStore(
@@ -41,6 +43,7 @@ export function watchStore(
       const found = new Set(changed)
       for (const seq of seqs) {
         const wasInDoubt = inDoubt.delete(nameOf(seq))
+        if (wasInDoubt) tally.inDoubt--
         if (found.has(seq)) continue
         if (wasInDoubt) court.reach('finish: its answer is lost and it was carried out')
         else tally.fenced++
@@ -48,7 +51,11 @@ export function watchStore(
       return changed
     } catch (error) {
       if (error instanceof RowsLockedError) tally.locked += seqs.length
-      else for (const seq of seqs) inDoubt.add(nameOf(seq))
+      else
+        for (const name of seqs.map(nameOf).filter((each) => !inDoubt.has(each))) {
+          inDoubt.add(name)
+          tally.inDoubt++
+        }
       throw error
     }
   }
