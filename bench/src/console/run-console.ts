@@ -15,7 +15,12 @@ import { startConsoleServer } from './console-server.ts'
 import { busyStream, noteDrawn } from './in-page.ts'
 
 const built = join(import.meta.dirname, '../../../packages/admin/dist/console')
-const browsers = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+const browsers = [
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
 /** A round of the soak. */
 const soakMs = 120_000
 const eventsPerSecond = 1_000
@@ -70,7 +75,8 @@ const cases: readonly Case[] = [
 /** Measures every case. @throws Error without a browser, or before `npm run build` */
 export async function runConsoleBench({ rounds, only, progress, report }: BenchOptions): Promise<void> {
   const executablePath = browsers.find((path) => existsSync(path))
-  if (executablePath === undefined) throw new Error(`No browser at ${browsers.join(', ')}: apt-get install chromium.`)
+  if (executablePath === undefined)
+    throw new Error(`No browser at ${browsers.join(', ')}: apt-get install chromium-headless-shell.`)
   if (!existsSync(join(built, 'index.html'))) throw new Error('The console is not built. Run `npm run build` first.')
   await using server = await startConsoleServer()
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ConsoleWorld, openConsoleWorld } from './support/console-world.ts'
-import { describeConsole, expectAccessible, failing, screenshot } from './support/describe-console.ts'
+import { describeConsole, expectAccessible, expectLayout, failing, screenshot } from './support/describe-console.ts'
 
 describeConsole('the page of a binding', ({ open }) => {
   let world: ConsoleWorld
@@ -10,44 +10,40 @@ describeConsole('the page of a binding', ({ open }) => {
   })
   afterAll(() => world?.[Symbol.asyncDispose]())
 
-  test('draws the way of a record, with the same numbers in a table', () =>
-    open(
-      world,
-      'bindings/shipping',
-      async (page) => {
-        await page.getByRole('heading', { name: 'shipping', level: 1 }).waitFor()
-        await page.locator('svg.pipeline').getByText('retry 1 min').waitFor()
-        await page.locator('svg.pipeline').getByText('12', { exact: true }).waitFor()
-        await page.getByText('The same as a table').click()
-        await page
-          .getByRole('row', { name: /^retry 1 min/ })
-          .getByText('2', { exact: true })
-          .waitFor()
-        await page.getByRole('link', { name: 'NonRetryableError' }).waitFor()
-        await expectAccessible(page)
-        await screenshot(page, 'binding-light')
-      },
-      { theme: 'light' },
-    ))
+  test('draws the way of a record, with the same numbers in a table, in both themes and on a phone', () =>
+    open(world, 'bindings/shipping', async (page) => {
+      await page.getByRole('heading', { name: 'shipping', level: 1 }).waitFor()
+      await page.locator('svg.pipeline').getByText('retry 1 min').waitFor()
+      await page.locator('svg.pipeline').getByText('12', { exact: true }).waitFor()
+      await page.getByRole('link', { name: 'NonRetryableError' }).waitFor()
+      await screenshot(page, 'binding-closed')
+      await page.getByText('The same as a table').click()
+      await page
+        .getByRole('row', { name: /^retry 1 min/ })
+        .getByText('2', { exact: true })
+        .waitFor()
+      await expectLayout(page, 'binding')
+    }))
 
-  test('accounts for every record, is read from the address, and is accessible in the dark', () =>
+  test('accounts for every record, is read from the address, and has its tabs in the history', () =>
     open(
       world,
       'bindings/shipping?tab=audit',
       async (page) => {
         await page.getByText('0 unaccounted: 3 partitions, 54 records.').waitFor()
-        await expectAccessible(page)
-        await screenshot(page, 'binding-audit-dark')
+        await screenshot(page, 'binding-audit')
         await page.keyboard.press('2')
         await page.getByRole('row', { name: /^0 orders source/ }).waitFor()
         expect(new URL(page.url()).search).toBe('?tab=partitions')
-        await screenshot(page, 'binding-partitions-dark')
+        await expectAccessible(page)
+        await screenshot(page, 'binding-partitions')
         await page.keyboard.press('3')
         await page.getByLabel('Search options').fill('groupId')
         await page
           .getByRole('row', { name: /^groupId/ })
           .getByText('shipping')
           .waitFor()
+        await screenshot(page, 'binding-configuration')
         await page.goBack()
         await page.goBack()
         await page.getByText('0 unaccounted').waitFor()
@@ -104,7 +100,6 @@ describeConsole('the page of a binding', ({ open }) => {
         await page.getByRole('button', { name: 'Try again' }).waitFor()
         const button = page.getByRole('button', { name: 'Positions' })
         expect(await button.getAttribute('title')).toContain('Needs bindings:position for shipping')
-        await expectAccessible(page)
       },
       { by: 'viewer', before: failing('**/bindings/shipping/partitions'), allowed: /503/ },
     ))
@@ -121,18 +116,6 @@ describeConsole('the page of a binding', ({ open }) => {
         await page.getByText('WAYBILL_BINDING_NOT_FOUND').waitFor()
       },
       { allowed: /404/ },
-    ))
-
-  test('fits a narrow screen', () =>
-    open(
-      world,
-      'bindings/shipping',
-      async (page) => {
-        await page.locator('svg.pipeline').waitFor()
-        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
-        await screenshot(page, 'binding-narrow')
-      },
-      { width: 390, theme: 'dark' },
     ))
 })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ConsoleWorld, openConsoleWorld } from './support/console-world.ts'
-import { describeConsole, expectAccessible, screenshot } from './support/describe-console.ts'
+import { describeConsole, expectAccessible, expectLayout, screenshot } from './support/describe-console.ts'
 
 describeConsole('the page about the operator', ({ open }) => {
   let world: ConsoleWorld
@@ -21,13 +21,12 @@ describeConsole('the page about the operator', ({ open }) => {
         await page.getByRole('row', { name: /^bindings:read yes/ }).waitFor()
         await page.getByRole('row', { name: /for shipping, mail/ }).waitFor()
         await page.getByRole('row', { name: /^dlt:purge no/ }).waitFor()
-        await expectAccessible(page)
-        await screenshot(page, 'me')
+        await expectLayout(page, 'me')
       },
       { by: 'viewer' },
     ))
 
-  test('changes the theme, the density and the clock, and remembers them', () =>
+  test('changes the theme, the density and the clock, remembers them, and switches all keys off', () =>
     open(world, 'me', async (page) => {
       await page.getByLabel('High contrast').check()
       await page.getByLabel('Comfortable').check()
@@ -42,10 +41,6 @@ describeConsole('the page about the operator', ({ open }) => {
         density: 'comfortable',
         zone: 'local',
       })
-    }))
-
-  test('switches keys off, also those of the frame', () =>
-    open(world, 'me', async (page) => {
       await page.getByRole('group', { name: 'Keys' }).getByLabel('Off').check()
       await page.getByRole('heading', { name: 'ana', level: 1 }).click()
       await page.keyboard.press('?')

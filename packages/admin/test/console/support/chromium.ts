@@ -18,13 +18,19 @@ declare module 'vitest' {
 }
 
 const buildProgram = join(import.meta.dirname, '..', '..', '..', '..', '..', 'scripts', 'build-console.ts')
-const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+/** The shell has no window to draw, which halves the time of a page. */
+const places = [
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   await promisify(execFile)(process.execPath, [buildProgram])
   const executablePath = places.find((place) => existsSync(place))
   if (executablePath === undefined) {
-    const absent = `no browser at ${places.join(', ')}: apt-get install chromium`
+    const absent = `no browser at ${places.join(', ')}: apt-get install chromium-headless-shell`
     if (readRequirements().names.includes('chromium')) throw new Error(`WAYBILL_REQUIRE names chromium: ${absent}`)
     process.stderr.write(`The console is not tried in a browser: ${absent}\n`)
     project.provide('chromium', { absent })

@@ -108,17 +108,41 @@ async function tryPage(
   expect(problems).toEqual([])
 }
 
-/** Fails for every violation of WCAG that axe finds. */
+/**
+ * Shows a layout in light, in dark and on a phone. Fails for a violation of WCAG in any of them, and for a phone that must
+ * be scrolled sideways. The elements are the same in all three: after the first one, only rules that depend on colors or
+ * sizes are tried again.
+ */
+export async function expectLayout(page: Page, name: string): Promise<void> {
+  await expectAccessible(page)
+  await screenshot(page, `${name}-light`)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await expectNoViolation(page, ['color-contrast', 'link-in-text-block'], 'rule')
+  await screenshot(page, `${name}-dark`)
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize({ width: 390, height: 800 })
+  expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+  await expectNoViolation(page, ['target-size', 'scrollable-region-focusable'], 'rule')
+  await screenshot(page, `${name}-narrow`)
+  await page.setViewportSize({ width: 1_280, height: 800 })
+}
+
+/** Fails for every violation of WCAG that axe finds: in the dialog if one is open, which makes the page behind it inert. */
 export async function expectAccessible(page: Page): Promise<void> {
+  await expectNoViolation(page, ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'], 'tag')
+}
+
+async function expectNoViolation(page: Page, values: readonly string[], type: 'tag' | 'rule'): Promise<void> {
   // The bars at the edges stay in place and would cover a part of what is behind them.
-  const height = await page.evaluate<number>('document.documentElement.scrollHeight')
-  const width = await page.evaluate<number>('innerWidth')
+  const { width, height, isLoaded } = await page.evaluate<Readonly<Record<'width' | 'height' | 'isLoaded', number>>>(
+    '({ width: innerWidth, height: document.documentElement.scrollHeight, isLoaded: window.axe ? 1 : 0 })',
+  )
   await page.setViewportSize({ width, height: Math.max(800, height) })
-  await page.evaluate(axe)
+  if (isLoaded === 0) await page.evaluate(axe)
   const violations = await page.evaluate<
     readonly { id: string; nodes: readonly { html: string; failureSummary: string }[] }[]
   >(
-    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(({ violations }) => violations)`,
+    `axe.run(document.querySelector('dialog[open]') ?? document, { runOnly: ${JSON.stringify({ type, values })}, resultTypes: ['violations'] }).then(({ violations }) => violations)`,
   )
   expect(
     violations.map(({ id, nodes }) => ({
