@@ -48,11 +48,19 @@ export function wireRequest<R extends RouteName>(name: R, request: RequestOf<R>)
   }
 }
 
-/** Returns a request as a command line. Identities of cookies are not known here, so the user adds theirs. */
-export function curlOf({ method, path, body }: WireRequest, base: string): string {
+/**
+ * Returns a request as a command line. Identities of cookies are not known here, so the user adds theirs.
+ * @param headers - further ones
+ */
+export function curlOf(
+  { method, path, body }: WireRequest,
+  base: string,
+  headers: Readonly<Record<string, string>> = {},
+): string {
   const parts = [
     'curl',
     ...(method === 'GET' ? [] : [`-X ${method}`, "-H 'Waybill-CSRF: 1'"]),
+    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
     ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `--data ${quoted(body)}`]),
     quoted(`${base}${path}`),
   ]

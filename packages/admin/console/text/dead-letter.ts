@@ -136,7 +136,6 @@ export const editText = {
   } as Readonly<Record<string, string>>,
   force: 'Send it although its schema refuses it',
   newEventId: 'Give the copy a new event id: its effect happens even if the old one happened',
-  why: 'Why',
   send: 'Replay the edited copy',
   changedMeanwhile: 'What you typed stays. Look at what happened to the dead letter, then decide.',
   look: 'Look at the dead letter',

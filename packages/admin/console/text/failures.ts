@@ -91,9 +91,9 @@ export const failuresText = {
 export const triageText = {
   title: (exception: string): string => `Triage ${exception}`,
   states: {
-    OPEN: 'Open: it needs somebody',
+    OPEN: 'Open: not decided yet',
     RESOLVED: 'Resolved: it opens again with its next dead letter',
-    IGNORED: 'Ignored: it stays closed, whatever comes',
+    IGNORED: 'Ignored: it stays closed when more of its dead letters come',
   },
   state: 'State',
   note: 'Note',

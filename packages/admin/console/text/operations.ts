@@ -18,7 +18,7 @@ export const operationsText = {
     at: 'When',
   },
   empty: 'Nothing yet',
-  emptyHint: 'Replays, releases, purges and rebuilds show up here, whoever started them and from where.',
+  emptyHint: 'Replays, releases, purges and rebuilds show up here, also those of other operators and of the CLI.',
   emptyNext: 'Choose dead letters to replay',
   noMatch: 'No operation matches the filter.',
   first: 'First page',

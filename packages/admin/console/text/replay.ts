@@ -59,8 +59,6 @@ export const replayText = {
   limitHint: 'records at most',
   maxReplays: 'Replays',
   maxReplaysHint: 'per record at most; empty: as the binding is set',
-  why: 'Why',
-  whyHint: 'Required. Goes to the audit log and to the operation.',
   send: (count: string): string => `Replay ${count}`,
   sendFirst: (count: string): string => `Replay ${count} first`,
   changed: 'Meanwhile the plan has changed. Look at it again, then send.',
@@ -87,14 +85,11 @@ export const purgeText = {
   ofGroup: (group: string | null): string => group ?? 'no group',
   none: 'None is that old.',
   type: (name: string): string => `Type ${name} to confirm`,
-  confirm: 'Confirm',
-  why: 'Why',
   send: (count: string): string => `Purge ${count}`,
   missing: {
     plan: 'The plan is not counted yet.',
     none: 'Nothing would be deleted.',
     name: 'Type the name of the topic.',
-    reason: 'Say why.',
   },
 } as const
 
@@ -105,6 +100,5 @@ export const releaseText = {
     'The records behind this dead letter continue without it. What it would have done does not happen, and the order of its key has a gap.',
   waiting: (count: number): string => `${count} records of the binding wait for their keys now.`,
   stays: 'The dead letter stays in its topic, as RELEASED.',
-  why: 'Why',
   send: 'Release the key',
 } as const

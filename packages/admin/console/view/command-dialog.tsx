@@ -58,7 +58,7 @@ export function CommandDialog({
         >
           <p>{commandText.about[command]}</p>
           <p class="muted">{commandText.reach(me.value?.scope ?? 'INSTANCE', instances)}</p>
-          <ReasonField value={reason} isRequired={isRequired} onInput={setReason} />
+          <ReasonField value={reason} isRequired={isRequired} isFocused onInput={setReason} />
           {sending.problem === undefined ? null : <ProblemView problem={sending.problem} />}
           <div class="dialog-actions">
             <CopyCurl route={routes[command]} request={request} />

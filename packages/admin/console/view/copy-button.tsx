@@ -49,12 +49,15 @@ function CopyIcon(): JSX.Element {
 export function CopyCurl<R extends RouteName>({
   route,
   request,
+  headers,
 }: {
   readonly route: R
   readonly request: RequestOf<R>
+  /** Headers that the request needs besides those of every request. */
+  readonly headers?: Readonly<Record<string, string>>
 }): JSX.Element {
   return (
-    <CopyButton text={curlOf(wireRequest(route, request), base.href)} label="Copy as curl">
+    <CopyButton text={curlOf(wireRequest(route, request), base.href, headers)} label="Copy as curl">
       curl
     </CopyButton>
   )

@@ -2,14 +2,17 @@ import type { JSX } from 'preact'
 import { text } from '../text/parts.ts'
 import { Field } from './dialog.tsx'
 
-/** Why an operator changes something: it goes to the audit log. It has the focus when its dialog opens. */
+/** Why an operator changes something: it goes to the audit log. */
 export function ReasonField({
   value,
   isRequired,
+  isFocused = false,
   onInput,
 }: {
   readonly value: string
   readonly isRequired: boolean
+  /** Whether it has the focus when its dialog opens: Enter then sends. */
+  readonly isFocused?: boolean
   readonly onInput: (reason: string) => void
 }): JSX.Element {
   return (
@@ -21,7 +24,7 @@ export function ReasonField({
           value={value}
           maxLength={500}
           required={isRequired}
-          autofocus
+          autofocus={isFocused}
           autocomplete="off"
           onInput={(event) => onInput(event.currentTarget.value)}
         />

@@ -32,30 +32,3 @@ export function TypedName({
     </Field>
   )
 }
-
-/** A reason, which destructive changes need. */
-export function ReasonField({
-  value,
-  onInput,
-  isRequired,
-}: {
-  readonly value: string
-  readonly onInput: (value: string) => void
-  readonly isRequired: boolean
-}): JSX.Element {
-  return (
-    <Field label={text.reason} hint={isRequired ? text.reasonRequired : text.reasonHint}>
-      {(id, hintId) => (
-        <input
-          id={id}
-          aria-describedby={hintId}
-          value={value}
-          maxLength={500}
-          required={isRequired}
-          autocomplete="off"
-          onInput={(event) => onInput(event.currentTarget.value)}
-        />
-      )}
-    </Field>
-  )
-}

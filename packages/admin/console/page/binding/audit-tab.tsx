@@ -15,10 +15,10 @@ import { Empty } from '../../view/empty.tsx'
 import { Figure } from '../../view/figures.tsx'
 import { Section } from '../../view/page-head.tsx'
 import { ProblemView } from '../../view/problem-view.tsx'
+import { ReasonField } from '../../view/reason-field.tsx'
 import { ResourceView } from '../../view/resource-view.tsx'
 import { Glyph } from '../../view/state-chip.tsx'
 import { type Column, Table } from '../../view/table.tsx'
-import { ReasonField } from '../../view/typed-name.tsx'
 
 type AuditRow = Schemas['LossAuditRow']
 

@@ -7,9 +7,10 @@ import { text } from '../../text/parts.ts'
 import { Dialog, Field } from '../../view/dialog.tsx'
 import { Figure } from '../../view/figures.tsx'
 import { ProblemView } from '../../view/problem-view.tsx'
+import { ReasonField } from '../../view/reason-field.tsx'
 import { Glyph } from '../../view/state-chip.tsx'
 import { Table } from '../../view/table.tsx'
-import { ReasonField, TypedName } from '../../view/typed-name.tsx'
+import { TypedName } from '../../view/typed-name.tsx'
 import { type PositionForm, positionBody } from './position-request.ts'
 
 const empty: PositionForm = { action: 'seek', target: 'EARLIEST', offset: '', time: '', partitions: '', reason: '' }

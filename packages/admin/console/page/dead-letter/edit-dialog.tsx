@@ -9,9 +9,10 @@ import { text } from '../../text/parts.ts'
 import { announce } from '../../view/announcer.tsx'
 import { Inert } from '../../view/bytes-view.tsx'
 import { CopyCurl } from '../../view/copy-button.tsx'
-import { Dialog, Field } from '../../view/dialog.tsx'
+import { Dialog } from '../../view/dialog.tsx'
 import { DiffView } from '../../view/diff-view.tsx'
 import { ProblemView } from '../../view/problem-view.tsx'
+import { ReasonField } from '../../view/reason-field.tsx'
 import { StateChip } from '../../view/state-chip.tsx'
 import { type EditDraft, editBody, linesOf, noEdit, valueOf } from './edit-draft.ts'
 import { EditHeaders } from './edit-headers.tsx'
@@ -87,18 +88,7 @@ export function EditDialog({
         />{' '}
         {editText.newEventId}
       </label>
-      <Field label={editText.why} hint={text.reasonRequired}>
-        {(id, hintId) => (
-          <input
-            id={id}
-            aria-describedby={hintId}
-            autocomplete="off"
-            maxLength={500}
-            value={draft.reason}
-            onInput={(event) => set({ reason: event.currentTarget.value })}
-          />
-        )}
-      </Field>
+      <ReasonField value={draft.reason} isRequired onInput={(reason) => set({ reason })} />
       {sending.problem === undefined ? null : <ProblemView problem={sending.problem} />}
       {sending.problem?.status === 409 ? (
         <p>
@@ -109,7 +99,13 @@ export function EditDialog({
         </p>
       ) : null}
       <div class="dialog-actions">
-        {body === undefined ? null : <CopyCurl route="editDeadLetter" request={{ params: { id: letter.id }, body }} />}
+        {body === undefined ? null : (
+          <CopyCurl
+            route="editDeadLetter"
+            request={{ params: { id: letter.id }, body }}
+            headers={{ 'If-Match': versionOf(letter) }}
+          />
+        )}
         <button type="button" onClick={onClose}>
           {text.cancel}
         </button>

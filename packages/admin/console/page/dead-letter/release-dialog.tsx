@@ -2,13 +2,11 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { useCommand } from '../../state/command.ts'
 import { hrefOf, open } from '../../state/router.ts'
-import { text } from '../../text/parts.ts'
 import { releaseText } from '../../text/replay.ts'
 import { CopyCurl } from '../../view/copy-button.tsx'
-import { Dialog, Field } from '../../view/dialog.tsx'
-import { ProblemView } from '../../view/problem-view.tsx'
+import { DangerDialog } from '../../view/danger-dialog.tsx'
 
-/** Lets the key of a dead letter continue without it. Begins on Cancel, and nothing is sent by Enter. */
+/** Lets the key of a dead letter continue without it. */
 export function ReleaseDialog({
   id,
   binding,
@@ -29,45 +27,24 @@ export function ReleaseDialog({
     ids: [id],
     ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
   }
-  const off = reason.trim() === ''
   const send = async (): Promise<void> => {
     const created = await sending.run({ body })
     if (created !== undefined) open(hrefOf(['operations', created.id]))
   }
   return (
-    <Dialog title={releaseText.title} onClose={onClose}>
+    <DangerDialog
+      title={releaseText.title}
+      reason={reason}
+      isReasonRequired
+      onReason={setReason}
+      curl={<CopyCurl route="createOperation" request={{ body }} />}
+      send={{ label: releaseText.send, off: undefined, isRunning: sending.isRunning, run: send }}
+      problem={sending.problem}
+      onClose={onClose}
+    >
       <p>{releaseText.about}</p>
       {waiting === undefined || waiting === 0 ? null : <p>{releaseText.waiting(waiting)}</p>}
       <p class="muted">{releaseText.stays}</p>
-      <Field label={releaseText.why} hint={text.reasonRequired}>
-        {(field, hintId) => (
-          <input
-            id={field}
-            aria-describedby={hintId}
-            autocomplete="off"
-            maxLength={500}
-            value={reason}
-            onInput={(event) => setReason(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      {sending.problem === undefined ? null : <ProblemView problem={sending.problem} />}
-      <div class="dialog-actions">
-        <CopyCurl route="createOperation" request={{ body }} />
-        <button type="button" autofocus onClick={onClose}>
-          {text.cancel}
-        </button>
-        <button
-          type="button"
-          class="danger"
-          aria-disabled={off || sending.isRunning}
-          onClick={() => {
-            if (!off && !sending.isRunning) void send()
-          }}
-        >
-          {releaseText.send}
-        </button>
-      </div>
-    </Dialog>
+    </DangerDialog>
   )
 }

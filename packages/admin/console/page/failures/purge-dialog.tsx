@@ -5,13 +5,14 @@ import type { Schemas } from '../../api/api-types.ts'
 import { grouped } from '../../format/number.ts'
 import { useCommand } from '../../state/command.ts'
 import { hrefOf, open } from '../../state/router.ts'
-import { text } from '../../text/parts.ts'
 import { purgeText } from '../../text/replay.ts'
 import { Inert } from '../../view/bytes-view.tsx'
 import { CopyCurl } from '../../view/copy-button.tsx'
-import { Dialog, Field } from '../../view/dialog.tsx'
+import { DangerDialog } from '../../view/danger-dialog.tsx'
+import { Field } from '../../view/dialog.tsx'
 import { ProblemView } from '../../view/problem-view.tsx'
 import { Loading } from '../../view/resource-view.tsx'
+import { TypedName } from '../../view/typed-name.tsx'
 import { purgePlanOf } from './purge-plan.ts'
 import { usePlan } from './use-plan.ts'
 
@@ -46,9 +47,7 @@ export function PurgeDialog({
         ? purgeText.missing.none
         : typed !== name
           ? purgeText.missing.name
-          : reason.trim() === ''
-            ? purgeText.missing.reason
-            : undefined
+          : undefined
   const send = async (): Promise<void> => {
     const planned = await planning.run({ query: { dryRun: true }, body })
     if (planned === undefined) return
@@ -57,9 +56,22 @@ export function PurgeDialog({
     if (purgePlanOf(planned).eligible !== counts?.eligible) return
     if ((await starting.run({ params: { id: planned.id } })) !== undefined) open(hrefOf(['operations', planned.id]))
   }
-  const problem = planning.problem ?? starting.problem
   return (
-    <Dialog title={purgeText.title(binding)} onClose={onClose}>
+    <DangerDialog
+      title={purgeText.title(binding)}
+      reason={reason}
+      isReasonRequired
+      onReason={setReason}
+      curl={<CopyCurl route="createOperation" request={{ body }} />}
+      send={{
+        label: purgeText.send(counts === undefined ? '…' : grouped(counts.eligible)),
+        off,
+        isRunning: planning.isRunning || starting.isRunning,
+        run: send,
+      }}
+      problem={planning.problem ?? starting.problem}
+      onClose={onClose}
+    >
       <p>{purgeText.about}</p>
       <Field label={purgeText.older}>
         {(id) => (
@@ -86,51 +98,8 @@ export function PurgeDialog({
           <PurgeCounts operation={plan.operation} isOld={plan.isPlanning} />
         )}
       </div>
-      {name === '' ? null : (
-        <Field label={purgeText.confirm} hint={purgeText.type(name)}>
-          {(id, hintId) => (
-            <input
-              id={id}
-              aria-describedby={hintId}
-              autocomplete="off"
-              spellcheck={false}
-              value={typed}
-              onInput={(event) => setTyped(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-      )}
-      <Field label={purgeText.why} hint={text.reasonRequired}>
-        {(id, hintId) => (
-          <input
-            id={id}
-            aria-describedby={hintId}
-            autocomplete="off"
-            maxLength={500}
-            value={reason}
-            onInput={(event) => setReason(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      {problem === undefined ? null : <ProblemView problem={problem} />}
-      <div class="dialog-actions">
-        <CopyCurl route="createOperation" request={{ body }} />
-        <button type="button" autofocus onClick={onClose}>
-          {text.cancel}
-        </button>
-        <button
-          type="button"
-          class="danger"
-          aria-disabled={off !== undefined || planning.isRunning || starting.isRunning}
-          title={off}
-          onClick={() => {
-            if (off === undefined) void send()
-          }}
-        >
-          {purgeText.send(counts === undefined ? '…' : grouped(counts.eligible))}
-        </button>
-      </div>
-    </Dialog>
+      {name === '' ? null : <TypedName label={purgeText.type(name)} value={typed} onInput={setTyped} />}
+    </DangerDialog>
   )
 }
 

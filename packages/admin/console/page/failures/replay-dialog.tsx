@@ -14,8 +14,9 @@ import { replayText } from '../../text/replay.ts'
 import { announce } from '../../view/announcer.tsx'
 import { Inert } from '../../view/bytes-view.tsx'
 import { CopyCurl } from '../../view/copy-button.tsx'
-import { Dialog, Field } from '../../view/dialog.tsx'
+import { Dialog } from '../../view/dialog.tsx'
 import { ProblemView } from '../../view/problem-view.tsx'
+import { ReasonField } from '../../view/reason-field.tsx'
 import { PlanView } from './plan-view.tsx'
 import { CanaryField, PaceFields, WhereField } from './replay-fields.tsx'
 import {
@@ -98,19 +99,12 @@ export function ReplayDialog({
         <WhereField form={form} set={set} tiers={tiers} />
         <CanaryField form={form} problems={problems} set={set} />
         <PaceFields form={form} problems={problems} set={set} eligible={counts?.eligible} />
-        <Field label={replayText.why} hint={isReasonRequired ? replayText.whyHint : text.reasonHint}>
-          {(id, hintId) => (
-            <input
-              id={id}
-              aria-describedby={hintId}
-              autofocus
-              autocomplete="off"
-              maxLength={500}
-              value={form.reason}
-              onInput={(event) => set({ reason: event.currentTarget.value })}
-            />
-          )}
-        </Field>
+        <ReasonField
+          value={form.reason}
+          isRequired={isReasonRequired}
+          isFocused
+          onInput={(reason) => set({ reason })}
+        />
         {binding === undefined || binding.state === 'RUNNING' ? null : (
           <p class="tone-warn">▲ {replayText.notRunning(binding.state)}</p>
         )}

@@ -2,12 +2,10 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { useCommand } from '../../state/command.ts'
 import { operationText } from '../../text/operations.ts'
-import { text } from '../../text/parts.ts'
 import { CopyCurl } from '../../view/copy-button.tsx'
-import { Dialog, Field } from '../../view/dialog.tsx'
-import { ProblemView } from '../../view/problem-view.tsx'
+import { DangerDialog } from '../../view/danger-dialog.tsx'
 
-/** Ends an operation. Begins on the button that keeps it. */
+/** Ends an operation. */
 export function CancelDialog({
   id,
   onClose,
@@ -26,37 +24,18 @@ export function CancelDialog({
     onClose()
   }
   return (
-    <Dialog title={operationText.cancelTitle} onClose={onClose}>
+    <DangerDialog
+      title={operationText.cancelTitle}
+      reason={reason}
+      isReasonRequired={false}
+      onReason={setReason}
+      curl={<CopyCurl route="cancelOperation" request={request} />}
+      keep={operationText.keep}
+      send={{ label: operationText.cancelSend, off: undefined, isRunning: sending.isRunning, run: send }}
+      problem={sending.problem}
+      onClose={onClose}
+    >
       <p>{operationText.cancelAbout}</p>
-      <Field label={text.reason} hint={text.reasonHint}>
-        {(field, hintId) => (
-          <input
-            id={field}
-            aria-describedby={hintId}
-            autocomplete="off"
-            maxLength={500}
-            value={reason}
-            onInput={(event) => setReason(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      {sending.problem === undefined ? null : <ProblemView problem={sending.problem} />}
-      <div class="dialog-actions">
-        <CopyCurl route="cancelOperation" request={request} />
-        <button type="button" autofocus onClick={onClose}>
-          {operationText.keep}
-        </button>
-        <button
-          type="button"
-          class="danger"
-          aria-disabled={sending.isRunning}
-          onClick={() => {
-            if (!sending.isRunning) void send()
-          }}
-        >
-          {operationText.cancelSend}
-        </button>
-      </div>
-    </Dialog>
+    </DangerDialog>
   )
 }

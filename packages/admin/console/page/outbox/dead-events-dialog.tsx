@@ -98,7 +98,7 @@ export function DeadEventsDialog({
               />
             )}
           </Field>
-          <ReasonField value={reason} isRequired={isReasonRequired} onInput={setReason} />
+          <ReasonField value={reason} isRequired={isReasonRequired} isFocused onInput={setReason} />
           {isPurge && matched !== '0' ? (
             <Field label={outboxText.confirm(matched)}>
               {(id) => (

@@ -39,7 +39,7 @@ export function ReplayEventDialog({
         }}
       >
         <p>{outboxText.replayAbout}</p>
-        <ReasonField value={reason} isRequired={me.value?.requireReason === 'ALWAYS'} onInput={setReason} />
+        <ReasonField value={reason} isRequired={me.value?.requireReason === 'ALWAYS'} isFocused onInput={setReason} />
         {sending.answer?.replayed === false ? <p class="tone-warn">{outboxText.notReplayed}</p> : null}
         {sending.problem === undefined ? null : <ProblemView problem={sending.problem} />}
         <div class="dialog-actions">

@@ -35,7 +35,7 @@ export function RebuildDialog({
           }}
         >
           <p>{projectionsText.rebuildAbout}</p>
-          <ReasonField value={reason} isRequired={me.value?.requireReason === 'ALWAYS'} onInput={setReason} />
+          <ReasonField value={reason} isRequired={me.value?.requireReason === 'ALWAYS'} isFocused onInput={setReason} />
           {sending.problem === undefined ? null : <ProblemView problem={sending.problem} />}
           <div class="dialog-actions">
             <CopyCurl route="createOperation" request={request} />
