@@ -56,6 +56,8 @@ export const outboxText = {
   shardsOf: 'Shards by node',
   shardCount: 'Count',
   shardNumbers: 'Shards',
+  reasons: 'Why events wait',
+  waitingFor: (count: string): string => (count === '1' ? '1 event waits.' : `${count} events wait.`),
   blockers: 'Blockers',
   blockersHint: 'Failed events that later events of their key wait for, the oldest first',
   noBlockers: 'No key waits for a failed event.',

@@ -216,5 +216,21 @@ export async function outboxSummary({ options }: AdminServices, { name, outbox }
       failurePerSecond: perSecond(options, `${metricPrefix}.dispatch.failure`, {}),
     },
     nodes: [...owners].map(([owner, shards]) => ({ owner, shards: shards.length })),
+    health: healthOf(outbox),
+  }
+}
+
+function healthOf({ health }: AdminOutbox): object | null {
+  if (health === undefined) return null
+  const { status, reasons } = health()
+  return {
+    status,
+    reasons: reasons.map(({ status: severity, since, what, hint, waiting }) => ({
+      status: severity,
+      since,
+      what,
+      hint,
+      waiting,
+    })),
   }
 }

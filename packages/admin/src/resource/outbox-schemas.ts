@@ -14,6 +14,20 @@ const summaryFields = {
   dead: int64,
   rates: object({ successPerSecond: nullable(anyNumber), failurePerSecond: nullable(anyNumber) }),
   nodes: list(object({ owner: words, shards: integer() })),
+  health: nullable(
+    object({
+      status: openWord(['UP', 'DEGRADED', 'DOWN']),
+      reasons: list(
+        object({
+          status: openWord(['DEGRADED', 'DOWN']),
+          since: instant,
+          what: words,
+          hint: words,
+          waiting: nullable(integer()),
+        }),
+      ),
+    }),
+  ),
 } as const
 
 /** An outbox in a list. */

@@ -61,6 +61,19 @@ export interface DeadEventSelection {
   readonly diedUntil?: number | undefined
 }
 
+/** The health of an outbox on this node. */
+export interface AdminOutboxHealth {
+  readonly status: 'UP' | 'DEGRADED' | 'DOWN'
+  readonly reasons: readonly {
+    readonly status: 'DEGRADED' | 'DOWN'
+    /** ISO 8601. */
+    readonly since: string
+    readonly what: string
+    readonly hint: string
+    readonly waiting: number | null
+  }[]
+}
+
 /** The parts of an outbox that the API reads and operates: its database, its store, and `createDeadEvents` over both. */
 export interface AdminOutbox {
   readonly database: Pick<Database<never>, 'connection'>
@@ -82,6 +95,8 @@ export interface AdminOutbox {
     blockers(query: { readonly limit: number }, operator: OperatorIdentity): Promise<readonly BlockingRow[]>
     count(filter: DeadEventSelection, operator: OperatorIdentity): Promise<number>
   }
+  /** The health of the outbox that delivers in this process: `() => outbox.health()`. @defaultValue not shown */
+  readonly health?: () => AdminOutboxHealth
   /** KEYED, LEASING and so on. @defaultValue not shown */
   readonly mode?: string
   /** The prefix of its metrics, for rates. @defaultValue 'outbox' */

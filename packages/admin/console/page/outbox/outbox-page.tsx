@@ -10,12 +10,14 @@ import { outboxText } from '../../text/outbox.ts'
 import { CopyCurl } from '../../view/copy-button.tsx'
 import { PageHead, Section } from '../../view/page-head.tsx'
 import { ResourceView } from '../../view/resource-view.tsx'
+import { StateChip } from '../../view/state-chip.tsx'
 import { Table } from '../../view/table.tsx'
 import { Tile } from '../../view/tile.tsx'
 import type { PageProps } from '../pages.ts'
 import { Blockers } from './blockers.tsx'
 import { DeadEvents } from './dead-events.tsx'
 import { ModeTag } from './outbox-figures.tsx'
+import { OutboxReasons } from './outbox-reasons.tsx'
 import { ReplayEventDialog } from './replay-event-dialog.tsx'
 
 type Detail = Schemas['OutboxDetail']
@@ -33,12 +35,25 @@ export default function OutboxPage({ params }: PageProps): JSX.Element {
     <>
       <PageHead
         title={outbox}
-        after={value === undefined ? null : <ModeTag mode={value.mode} />}
+        after={
+          value === undefined ? null : (
+            <>
+              {value.health === null ? null : <StateChip state={value.health.status} />} <ModeTag mode={value.mode} />
+            </>
+          )
+        }
         actions={<CopyCurl route="getOutbox" request={{ params: { outbox } }} />}
       >
         {outboxText.about}
       </PageHead>
-      <ResourceView resource={resource}>{(detail) => <Figures detail={detail} />}</ResourceView>
+      <ResourceView resource={resource}>
+        {(detail) => (
+          <>
+            <OutboxReasons health={detail.health} />
+            <Figures detail={detail} />
+          </>
+        )}
+      </ResourceView>
       <Blockers outbox={outbox} version={version} onReplay={replay} />
       <DeadEvents outbox={outbox} version={version} onReplay={replay} />
       {value === undefined || value.nodes.length === 0 ? null : <Nodes detail={value} />}
