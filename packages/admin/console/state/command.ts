@@ -2,6 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import { call, newIdempotencyKey } from '../api/client.ts'
 import { type Problem, problemOf } from '../api/problem.ts'
 import type { AnswerOf, RequestOf, RouteName } from '../api/request.ts'
+import { noteAudit } from './session.ts'
 
 /** A change that the user makes. */
 export interface Command<R extends RouteName> {
@@ -27,10 +28,12 @@ export function useCommand<R extends RouteName>(name: R): Command<R> {
     try {
       const answer = await call(name, request, { reason, idempotencyKey: key.current.key })
       key.current = undefined
+      noteAudit(undefined)
       setState({ isRunning: false, problem: undefined, answer })
       return answer
     } catch (error) {
       const problem = problemOf(error)
+      noteAudit(problem)
       if (problem.status !== 0) key.current = undefined
       setState({ isRunning: false, problem, answer: undefined })
       return undefined

@@ -24,7 +24,7 @@ export interface LiveItems {
   readonly binding: Schemas['Binding']
   readonly operation: Schemas['Operation']
   readonly audit: Schemas['AuditEntry']
-  readonly health: Pick<Schemas['Health'], 'status' | 'reasons' | 'remarks'>
+  readonly health: Pick<Schemas['Health'], 'status' | 'findings' | 'remarks'>
   readonly outbox: Schemas['Outbox']
   readonly group: Schemas['FailureGroup']
   /** By the run of the process. */

@@ -37,12 +37,16 @@ export const frameText = {
     memory: 'Operations and states of failures are kept in the memory of this process: a restart forgets them.',
     noIdentity: 'No identity: everyone on this machine may do everything here, as "local operator".',
     paused: 'Paused: values stay as they are until you continue.',
+    audit: 'The audit log cannot be written, so nothing can be changed here.',
+    versions: (versions: string): string => `Instances run different versions: ${versions}.`,
   },
   bannerWhy: {
     scope: 'Give the connector a control that all instances share: createSqlControl or createKafkaControl.',
     memory: 'Give createAdmin an OperationStore and a DeadLetterIndex of @waybill/sql.',
     noIdentity: 'Pass identify and authorize to createAdmin before others can reach it.',
     paused: 'Press . or the button below.',
+    audit: 'Restore it: a change is tried again after 15 seconds.',
+    versions: 'A deployment is under way, or an instance was left behind.',
   },
   keysTitle: 'Everywhere',
   keys: {

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { live } from '../state/live.ts'
-import { me } from '../state/session.ts'
+import { auditAway, me } from '../state/session.ts'
 import { frameText } from '../text/frame.ts'
 
 type BannerId = keyof typeof frameText.bannerWhy
@@ -54,13 +54,26 @@ function linesOf(): readonly BannerLine[] {
     0,
     ...[...(live.items.binding.value?.values() ?? [])].map(({ instances }) => instances.alive - 1),
   )
+  const versions = versionsOf([...(live.items.instance.value?.values() ?? [])])
   return [
     ...(value.scope === 'INSTANCE' && others > 0
       ? [{ id: 'scope' as const, text: frameText.banners.scope(others) }]
       : []),
+    ...(auditAway.value ? [{ id: 'audit' as const, text: frameText.banners.audit }] : []),
+    ...(versions.length < 2
+      ? []
+      : [{ id: 'versions' as const, text: frameText.banners.versions(versions.join(', ')) }]),
     ...(value.hasIdentity ? [] : [{ id: 'noIdentity' as const, text: frameText.banners.noIdentity }]),
     ...(value.durable ? [] : [{ id: 'memory' as const, text: frameText.banners.memory }]),
   ]
+}
+
+/** Returns the versions of live instances with their counts: "1.8.1 (2)". */
+function versionsOf(instances: readonly { readonly version: string | null; readonly alive: boolean }[]): string[] {
+  const alive = instances.flatMap(({ alive: isAlive, version }) => (isAlive && version !== null ? [version] : []))
+  return [...Map.groupBy(alive, (version) => version)]
+    .map(([version, all]) => `${version} (${all.length})`)
+    .toSorted((one, other) => one.localeCompare(other))
 }
 
 function dismiss(id: BannerId): void {

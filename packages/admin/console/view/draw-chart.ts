@@ -43,7 +43,8 @@ export function drawChart(box: HTMLElement, { times, series, height, zone }: Cha
       tzDate: (seconds) =>
         zone === 'utc' ? uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') : new Date(seconds * 1_000),
       axes: [
-        { ...axis, values: (_plot, ticks) => ticks.map((tick) => clockOf(tick, ticks, zone)) },
+        // Labels with seconds are 60 pixels wide.
+        { ...axis, space: 80, values: (_plot, ticks) => ticks.map((tick) => clockOf(tick, ticks, zone)) },
         { ...axis, size: 52, values: (_plot, ticks) => ticks.map(compact) },
       ],
       series: [

@@ -20,6 +20,7 @@ import { Spark } from '../../view/spark.tsx'
 import { StateChip } from '../../view/state-chip.tsx'
 import { type Column, focusedRowKey, Table } from '../../view/table.tsx'
 import { severityOf } from './severity.ts'
+import { levelOf, type Reading } from './thresholds.ts'
 
 type Binding = Schemas['Binding']
 type Send = (command: BindingCommand, binding: string) => void
@@ -34,7 +35,13 @@ const params = {
 }
 
 /** The bindings, the worst first. */
-export function BindingTable({ onCommand }: { readonly onCommand: Send }): JSX.Element {
+export function BindingTable({
+  readings,
+  onCommand,
+}: {
+  readonly readings: readonly Reading[]
+  readonly onCommand: Send
+}): JSX.Element {
   const url = urlState(params)
   const { q, state, sort } = url.value
   const bindings = live.items.binding.value
@@ -88,7 +95,7 @@ export function BindingTable({ onCommand }: { readonly onCommand: Send }): JSX.E
         <Table
           caption={overviewText.bindings}
           hasKeys
-          columns={columnsOf(onCommand)}
+          columns={columnsOf(readings, onCommand)}
           rows={rows}
           keyOf={({ key }) => key}
           // Their severity is the order of the rows already.
@@ -101,7 +108,7 @@ export function BindingTable({ onCommand }: { readonly onCommand: Send }): JSX.E
   )
 }
 
-function columnsOf(onCommand: Send): readonly Column<Binding>[] {
+function columnsOf(readings: readonly Reading[], onCommand: Send): readonly Column<Binding>[] {
   return [
     {
       id: 'name',
@@ -131,14 +138,19 @@ function columnsOf(onCommand: Send): readonly Column<Binding>[] {
       title: titles.lag,
       align: 'end',
       sortBy: ({ lag }) => lag.records,
-      cell: ({ lag }) => <Figure value={lag.records} />,
+      cell: (one) => <Figure value={one.lag.records} {...levelOf(readings, 'lagRecords', one)} />,
     },
     {
       id: 'age',
       title: titles.age,
       align: 'end',
       sortBy: ({ lag }) => lag.seconds,
-      cell: ({ lag }) => <Figure value={lag.seconds === null ? null : duration(lag.seconds * 1_000)} />,
+      cell: (one) => (
+        <Figure
+          value={one.lag.seconds === null ? null : duration(one.lag.seconds * 1_000)}
+          {...levelOf(readings, 'lagSeconds', one)}
+        />
+      ),
     },
     {
       id: 'rate',

@@ -8,11 +8,12 @@ import { overviewText } from '../../text/overview.ts'
 import { Spark } from '../../view/spark.tsx'
 import { Tile } from '../../view/tile.tsx'
 import { totalsOf } from './severity.ts'
+import { type FigureLevel, levelOf, type Reading } from './thresholds.ts'
 
 const { figures } = overviewText
 
 /** The figures of all bindings together. */
-export function FigureTiles(): JSX.Element {
+export function FigureTiles({ readings }: { readonly readings: readonly Reading[] }): JSX.Element {
   const bindings = live.items.binding.value
   const totals = totalsOf([...(bindings?.values() ?? [])])
   const rates = sumOfRings([...rateHistory.value.values()])
@@ -20,6 +21,9 @@ export function FigureTiles(): JSX.Element {
   const backlog = [...(live.items.outbox.value?.values() ?? [])]
   const pending = backlog.reduce((sum, one) => sum + BigInt(one.backlog.pending) + BigInt(one.backlog.retrying), 0n)
   const oldest = Math.max(0, ...backlog.map((one) => one.backlog.oldestAgeMs))
+  const lag = levelOf(readings, 'lagRecords')
+  const age = levelOf(readings, 'lagSeconds')
+  const dying = levelOf(readings, 'deadLettersPerMinute')
   return (
     <div class={`tiles${live.isStale.value ? ' stale' : ''}`}>
       <Tile
@@ -32,8 +36,9 @@ export function FigureTiles(): JSX.Element {
       </Tile>
       <Tile
         title={figures.lag}
-        hint={figures.lagHint}
+        hint={hintOf(figures.lagHint, lag, age)}
         value={isKnown ? digitsOrDash(totals.lag) : undefined}
+        tone={lag.tone === 'bad' ? lag.tone : (age.tone ?? lag.tone)}
         more={totals.lagSeconds === null ? undefined : duration(totals.lagSeconds * 1_000)}
       />
       <Tile
@@ -43,7 +48,7 @@ export function FigureTiles(): JSX.Element {
       />
       <Tile
         title={figures.dead}
-        hint={figures.deadHint}
+        hint={hintOf(figures.deadHint, dying)}
         value={isKnown ? digitsOrDash(totals.dead) : undefined}
         tone={totals.dead !== null && totals.dead !== '0' ? 'bad' : undefined}
         more={(totals.deadPerMinute ?? 0) > 0 ? `+${compact(totals.deadPerMinute ?? 0)}/min` : undefined}
@@ -60,6 +65,10 @@ export function FigureTiles(): JSX.Element {
       )}
     </div>
   )
+}
+
+function hintOf(hint: string, ...levels: readonly FigureLevel[]): string {
+  return [hint, ...levels.flatMap(({ title }) => title ?? [])].join('. ')
 }
 
 function compactOrDash(value: number | null): string {

@@ -2,8 +2,10 @@ import './overview.css'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Schemas } from '../../api/api-types.ts'
+import { call } from '../../api/client.ts'
 import { live } from '../../state/live.ts'
 import { startRateHistory } from '../../state/rate-history.ts'
+import { useResource } from '../../state/resource.ts'
 import { hrefOf } from '../../state/router.ts'
 import { overviewText } from '../../text/overview.ts'
 import { type BindingCommand, CommandDialog } from '../../view/command-dialog.tsx'
@@ -14,6 +16,7 @@ import { Table } from '../../view/table.tsx'
 import { BindingTable } from './binding-table.tsx'
 import { FigureTiles } from './figure-tiles.tsx'
 import { HealthPanel } from './health-panel.tsx'
+import { readingsOf } from './thresholds.ts'
 
 startRateHistory()
 
@@ -21,12 +24,15 @@ startRateHistory()
 export default function OverviewPage(): JSX.Element {
   const [asked, ask] = useState<{ readonly command: BindingCommand; readonly binding: string } | undefined>(undefined)
   const onCommand = (command: BindingCommand, binding: string): void => ask({ command, binding })
+  // The stream has no thresholds: they are compared when they are asked for.
+  const health = useResource((signal) => call('getHealth', {}, { signal }), [], { everyMs: 10_000 })
+  const readings = readingsOf(health.value?.thresholds)
   return (
     <>
       <PageHead title={overviewText.title} />
-      <HealthPanel onCommand={onCommand} />
-      <FigureTiles />
-      <BindingTable onCommand={onCommand} />
+      <HealthPanel readings={readings} onCommand={onCommand} />
+      <FigureTiles readings={readings} />
+      <BindingTable readings={readings} onCommand={onCommand} />
       <RunningOperations />
       {asked === undefined ? null : <CommandDialog {...asked} onClose={() => ask(undefined)} />}
     </>
