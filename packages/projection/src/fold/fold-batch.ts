@@ -8,6 +8,7 @@ import {
   VersionGapError,
 } from '../definition/projection-errors.ts'
 import { checkState } from './check-state.ts'
+import { inKeyOrder } from './in-key-order.ts'
 import { step } from './step.ts'
 import { copyOf, storableState } from './storable-state.ts'
 
@@ -65,8 +66,7 @@ export function foldBatch<S extends Schemas, State>(
       changed.set(event.key, outcome.row)
     }
   }
-  const inOrder = [...changed.values()].toSorted((one, other) => (one.key < other.key ? -1 : 1))
-  return { rows: inOrder, applied, repeated, stop }
+  return { rows: inKeyOrder(changed.values()), applied, repeated, stop }
 }
 
 /** Returns the row of a key that no event was applied to. */

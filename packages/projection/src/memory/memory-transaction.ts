@@ -74,7 +74,7 @@ export class MemoryProjectionTransaction implements ProjectionTransaction {
 
   async readLocked(table: BuildTable, keys: readonly string[]): Promise<readonly StoredRow[]> {
     const rows: StoredRow[] = []
-    for (const key of keys.toSorted()) {
+    for (const key of keys.toSorted(compareKeys)) {
       const name = cell.row(table, key)
       // As in a database, a row that does not exist cannot be locked.
       if (this.#cells.get(name) === undefined) continue

@@ -21,7 +21,7 @@ import { checkRows } from '../fold/check-state.ts'
 import type { AnyProjectedEvent, FoldResult, FoldStop } from '../fold/fold-batch.ts'
 import { foldBatch } from '../fold/fold-batch.ts'
 import { type KnownBuild, liveOf } from './live-build.ts'
-import { lockBeforeQuarantine, lockRows } from './lock-rows.ts'
+import { lockBeforeQuarantine, rowLocks } from './lock-rows.ts'
 
 /** The place of a record. */
 export interface RecordPlace {
@@ -100,11 +100,12 @@ async function applyByPosition(
   // Most batches are new as a whole; one that was handled before needs no transaction.
   const known = await store.positions(live.build)
   if (placed.every((one) => isBehind(one, known))) return ifLive(store, live, nothingNew(placed))
+  const lockRows = await rowLocks(store, live.table, keysOf(placed.map(({ event }) => event)))
   return whileLive(store, live, async (tx) => {
     const locked = await tx.lockPositions(live.build, positionsBehind(placed))
     const fresh = placed.filter((one) => !isBehind(one, locked))
     const events = fresh.map(({ event }) => event)
-    const rows = checkRows(live.projection, await lockRows(tx, live.table, keysOf(events)))
+    const rows = checkRows(live.projection, await lockRows(tx, keysOf(events)))
     const result = foldBatch(live.projection, rows, events)
     await tx.write(live.table, result.rows)
     // Not past the event that stopped it: after a crash before its dead letter it would count as a repeat.

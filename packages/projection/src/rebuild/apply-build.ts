@@ -5,6 +5,7 @@ import type { BuildTable, ProjectionTransaction, QuarantinedKey, StoredRow } fro
 import type { Projection } from '../definition/projection.ts'
 import { decodeRecords } from '../fold/decode-records.ts'
 import { type AnyProjectedEvent, type FoldStop, foldBatch } from '../fold/fold-batch.ts'
+import { inKeyOrder } from '../fold/in-key-order.ts'
 import { lockBeforeQuarantine } from '../projector/lock-rows.ts'
 import type { SourceRecord } from './rebuild-source.ts'
 
@@ -55,10 +56,10 @@ export function foldPast(
     at += result.stop.index + 1
   }
   return {
-    rows: inOrder([...written.values()]),
+    rows: inKeyOrder(written.values()),
     applied,
-    quarantined: inOrder(quarantined),
-    extended: inOrder([...extended].map(([key, version]) => ({ key, version }))),
+    quarantined: inKeyOrder(quarantined),
+    extended: inKeyOrder([...extended].map(([key, version]) => ({ key, version }))),
   }
 
   function keep({ key, reason, expected, found }: FoldStop): void {
@@ -70,11 +71,6 @@ export function foldPast(
       rows.set(key, { ...row, isQuarantined: true })
     }
   }
-}
-
-/** All writers lock in the same order. */
-function inOrder<T extends { readonly key: string }>(all: readonly T[]): readonly T[] {
-  return all.toSorted((one, other) => (one.key < other.key ? -1 : 1))
 }
 
 /** Writes the effect of records. Returns false if a key has changed since its row was read: then roll back. */

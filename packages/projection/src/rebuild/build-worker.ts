@@ -22,7 +22,7 @@ import type { Projection } from '../definition/projection.ts'
 import { RebuildFailedError } from '../definition/projection-errors.ts'
 import { checkRows } from '../fold/check-state.ts'
 import type { AnyProjectedEvent } from '../fold/fold-batch.ts'
-import { lockRows } from '../projector/lock-rows.ts'
+import { rowLocks } from '../projector/lock-rows.ts'
 import { addPartitions } from './add-partitions.ts'
 import { type BuildStep, decodeAll, foldPast, writeStep } from './apply-build.ts'
 import { type RebuildSource, type SourcePartition, type SourceRecord, samePartition } from './rebuild-source.ts'
@@ -166,11 +166,12 @@ async function applyLocked(
   events: readonly AnyProjectedEvent[],
   keys: readonly string[],
 ): Promise<ClaimedPartition | 'FENCED' | 'OVER'> {
-  const { projection, table } = deps
+  const { projection, store, table } = deps
   let applied = 0
+  const lockRows = await rowLocks(store, table, keys)
   await deps.runtime.failpoint('rebuild.batch')
   const outcome = await commitBatch(deps, claimed, next, async (tx) => {
-    const step = foldPast(projection, checkRows(projection, await lockRows(tx, table, keys)), events)
+    const step = foldPast(projection, checkRows(projection, await lockRows(tx, keys)), events)
     applied = step.applied
     return writeStep(tx, table, step)
   })

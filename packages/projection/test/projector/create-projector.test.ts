@@ -136,6 +136,13 @@ test('a projector creates the table and its view before the first event', async 
 })
 
 describe('a gap', () => {
+  test('of a key without a row is locked in the order of keys, with the rows that its batch writes', async () => {
+    const missing = await recordOf('FundsCredited', { accountId: 'a', amount: '1' }, 2, 9)
+    await deliver([...(await history('b', [1])), missing])
+    const locked = steps.filter((step) => step.startsWith('locked row ')).map((step) => step.split(' ').at(-1))
+    expect([...new Set(locked)]).toEqual(['a', 'b'])
+  })
+
   test('S3-005 quarantines its key: later events are dead without a try, until it is released', async () => {
     const records = await history('a', [1, 2, 3, 4])
     const dead = await deliver([...records.slice(0, 2), ...records.slice(3)])
