@@ -92,6 +92,34 @@ const bugs: readonly PlantedBug[] = [
     find: 'for (const range of missing) await catchUpWithin(tx, deps, table, range, endAt)',
     replace: 'void [catchUpWithin, endAt]',
   },
+  {
+    name: 'rows-by-position-not-locked',
+    breaks: 'Two partitions with events of one key compute its next state from the same row.',
+    file: `${source}/projector/lock-rows.ts`,
+    find: 'return tx.readLocked(table, locked)',
+    replace: 'return store.read(table, locked)',
+  },
+  {
+    name: 'former-table-written',
+    breaks: 'A consumer writes a table that is not live any more, and takes its events for applied.',
+    file: `${source}/projector/apply-batch.ts`,
+    find: "const result = live?.number === build.number ? await work(tx) : 'MOVED'",
+    replace: "const result = live === undefined ? 'MOVED' : await work(tx)",
+  },
+  {
+    name: 'closed-gap-recorded',
+    breaks: 'A key is quarantined for an event that another consumer has applied meanwhile.',
+    file: `${source}/memory/memory-transaction.ts`,
+    find: 'if (row.isQuarantined || row.version !== entry.expected - 1) return false',
+    replace: 'if (row.isQuarantined) return false',
+  },
+  {
+    name: 'later-events-forgotten',
+    breaks: 'A key is released before the last of its dead letters is there.',
+    file: `${source}/memory/memory-transaction.ts`,
+    find: 'last: Math.max(entry.last, version)',
+    replace: 'last: entry.last',
+  },
 ]
 
 /** The seeds that find the mutants. `npm run sim -- projection --record` updates them when timing has changed. */
