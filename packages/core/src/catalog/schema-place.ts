@@ -58,40 +58,112 @@ export function declaredLength(place: SchemaPlace, value: unknown): number {
   return isOpen ? Number.POSITIVE_INFINITY : Math.max(0, ...nodes.map((node) => tupleOf(node)?.length ?? 0))
 }
 
-/** Tells whether there is a way to read the value in which no schema has a property. */
+/**
+ * Tells whether there is a way to read the value in which no schema has a property. A schema that is met again on its own path
+ * counts as lacking it. What follows from that is taken back if the schema turns out to have it: each round finds one such schema
+ * at least, so the number of steps grows with the square of the schemas, not with the ways through them.
+ */
 function mayLack({ root, nodes }: SchemaPlace, value: unknown, has: (node: Json) => boolean): boolean {
-  const open = new Set<Json>()
-  const lacks = (schemas: readonly unknown[]): boolean =>
-    together(root, schemas, value).every((node) => {
-      if (open.has(node)) return true
-      open.add(node)
-      const isLacking =
-        !has(node) && choicesOf(root, node, value).every((choice) => choice.length === 0 || choice.some(lacks))
-      open.delete(node)
-      return isLacking
-    })
-  return lacks(nodes)
+  const having = new Set<Json>()
+  for (;;) {
+    const known = having.size
+    const lacking = new Set<Json>()
+    const lacks = (schemas: readonly unknown[]): boolean =>
+      together(root, schemas, value).every((node) => {
+        if (having.has(node)) return false
+        if (lacking.has(node)) return true
+        lacking.add(node)
+        if (!has(node) && choicesOf(root, node, value).every((choice) => choice.length === 0 || choice.some(lacks)))
+          return true
+        having.add(node)
+        return false
+      })
+    const answer = lacks(nodes)
+    if (!answer || having.size === known) return answer
+  }
 }
 
-function innerPlace(
+/** A schema in a place: its own schemas of the member, and the schemas of each way of its choices. */
+interface PlacePart {
+  readonly node: Json
+  readonly own: readonly unknown[]
+  readonly choices: readonly (readonly (readonly Json[])[])[]
+}
+
+/** Returns the place inside: one union for each choice that leads to a schema there, however many ways lead to the choice. */
+function innerPlace(place: SchemaPlace, value: unknown, inner: (node: Json) => readonly unknown[]): SchemaPlace {
+  const { first, parts } = partsOf(place, value, inner)
+  const isInside = leadingInside(parts)
+  const schemas = new Map<Json, readonly unknown[]>()
+  const unions = new Map<unknown, readonly (readonly Json[])[]>()
+  for (const { node, own, choices } of parts) {
+    const found = [...own]
+    for (const ways of choices) {
+      if (!ways.some((way) => way.some(isInside))) continue
+      const union = {}
+      unions.set(union, ways)
+      found.push(union)
+    }
+    schemas.set(node, found)
+  }
+  // Filled last: a recursive schema leads to its own union.
+  for (const [union, ways] of unions) {
+    const different = withoutRepeated(ways.map((way) => way.flatMap((node) => schemas.get(node) ?? [])))
+    const [only = []] = different
+    // A union whose ways all lead to one other union is that union: they would pile up with the depth of a value.
+    const isOther = different.length === 1 && only.length === 1 && unions.has(only[0])
+    Object.assign(union as object, isOther ? { allOf: only } : { anyOf: different.map((way) => ({ allOf: way })) })
+  }
+  return { root: place.root, nodes: first.flatMap((node) => schemas.get(node) ?? []) }
+}
+
+/** Returns the schemas that may hold in a place, each once, and those among them that hold in any case. */
+function partsOf(
   { root, nodes }: SchemaPlace,
   value: unknown,
   inner: (node: Json) => readonly unknown[],
-): SchemaPlace {
-  const open = new Set<Json>()
-  const collect = (schemas: readonly unknown[]): readonly unknown[] =>
-    together(root, schemas, value).flatMap((node) => {
-      if (open.has(node)) return []
-      open.add(node)
-      const found = [...inner(node)]
-      for (const choice of choicesOf(root, node, value)) {
-        const ways = choice.map(collect)
-        if (ways.some((way) => way.length > 0)) found.push({ anyOf: ways.map((way) => ({ allOf: way })) })
-      }
-      open.delete(node)
-      return found
-    })
-  return { root, nodes: collect(nodes) }
+): { readonly first: readonly Json[]; readonly parts: readonly PlacePart[] } {
+  const parts: PlacePart[] = []
+  const seen = new Set<Json>()
+  const visit = (schemas: readonly unknown[]): readonly Json[] => {
+    const here = together(root, schemas, value)
+    for (const node of here) {
+      if (seen.has(node)) continue
+      seen.add(node)
+      parts.push({
+        node,
+        own: inner(node),
+        choices: choicesOf(root, node, value).map((choice) => choice.map(visit)),
+      })
+    }
+    return here
+  }
+  return { first: visit(nodes), parts }
+}
+
+/** Returns a test for schemas that have schemas inside, by themselves or in a way of a choice. */
+function leadingInside(parts: readonly PlacePart[]): (node: Json) => boolean {
+  const leadingTo = new Map<Json, Json[]>()
+  for (const { node, choices } of parts)
+    for (const reached of choices.flat(2)) {
+      const sources = leadingTo.get(reached)
+      if (sources === undefined) leadingTo.set(reached, [node])
+      else sources.push(node)
+    }
+  const found = new Set(parts.filter(({ own }) => own.length > 0).map(({ node }) => node))
+  // The set grows while it is read, so that sources of sources are found, too.
+  for (const node of found) for (const source of leadingTo.get(node) ?? []) found.add(source)
+  return (node) => found.has(node)
+}
+
+/** Returns the lists that differ from all before them. */
+function withoutRepeated(lists: readonly (readonly unknown[])[]): readonly (readonly unknown[])[] {
+  return lists.filter(
+    (list, at) =>
+      !lists
+        .slice(0, at)
+        .some((earlier) => earlier.length === list.length && earlier.every((each, index) => each === list[index])),
+  )
 }
 
 /** Returns schemas and those that hold with them in any case: behind references, in `allOf`, and for members that are there. */

@@ -169,3 +169,63 @@ test('a pattern of names that only JavaScript without the flag u reads, or anoth
   expect(withoutUndeclared(named(String.raw`^\w\-`), value).undeclared).toEqual([['x-1', 'b'], ['y']])
   expect(withoutUndeclared(named('(?<name'), value).undeclared).toEqual([])
 })
+
+/** A union that counts how often it is read. The limit ends what would not end. */
+function countedUnion(branches: readonly unknown[], note: () => void): Record<string, unknown> {
+  return Object.defineProperty({}, 'anyOf', {
+    enumerable: true,
+    get: () => {
+      note()
+      return branches
+    },
+  })
+}
+
+function counter(limit: number): { reads: number; note: () => void } {
+  const count = {
+    reads: 0,
+    note: () => {
+      count.reads += 1
+      if (count.reads > limit) throw new RangeError(`More than ${limit} reads.`)
+    },
+  }
+  return count
+}
+
+function half(name: string): object {
+  return { type: 'object', properties: { left: { $ref: '#' }, [name]: {} } }
+}
+
+describe('unions are looked at once for each place, however many ways lead to them', () => {
+  test('in a chain of unions whose branches all lead to the next one', () => {
+    const levels = 60
+    const count = counter(levels * 10)
+    const $defs: Record<string, unknown> = { [`l${levels}`]: { properties: { a: { properties: {} } } } }
+    for (let level = 0; level < levels; level += 1) {
+      const next = { $ref: `#/$defs/l${level + 1}` }
+      $defs[`l${level}`] = countedUnion([next, { ...next }], count.note)
+    }
+    const chain = { $ref: '#/$defs/l0', $defs }
+    expect(withoutUndeclared(chain, { a: { x: 1 }, b: 1 }).undeclared).toEqual([['a', 'x'], ['b']])
+  })
+
+  test('in a recursive union without tags, whose values are deep', () => {
+    const depth = 100
+    const count = counter(depth * 10)
+    const tree = countedUnion([half('a'), half('b')], count.note)
+    let value: Record<string, unknown> = { a: 1, z: 1 }
+    for (let level = 0; level < depth; level += 1) value = { left: value, b: 2 }
+    expect(withoutUndeclared(tree, value).undeclared).toEqual([[...Array.from({ length: depth }, () => 'left'), 'z']])
+  })
+
+  test('and a recursion that comes back to a schema which declares members declares them in all its ways', () => {
+    const json = {
+      anyOf: [{ $ref: '#/$defs/x' }, { $ref: '#/$defs/y' }],
+      $defs: {
+        x: { anyOf: [{ $ref: '#/$defs/y' }] },
+        y: { anyOf: [{ $ref: '#/$defs/x' }, { properties: { a: {} } }], properties: { c: {} } },
+      },
+    }
+    expect(withoutUndeclared(json, { a: 1, b: 1, c: 1 }).undeclared).toEqual([['b']])
+  })
+})
