@@ -1,5 +1,6 @@
 import type { SchemaNode } from '../schema/schema-node.ts'
 import { isMemberOf } from '../validate/member-schemas.ts'
+import { declares, type Literal } from './literal.ts'
 
 /** The members that a writer may write at one place. */
 export interface DeclaredNames {
@@ -39,7 +40,7 @@ function collectNames(nodes: readonly SchemaNode[]): CollectedNames {
 function collectAnew(nodes: readonly SchemaNode[]): CollectedNames {
   const names = new Set<string>()
   const patterns: string[] = []
-  let declares = false
+  let declaresSome = false
   for (const node of nodes) {
     for (const name of node.properties?.keys() ?? []) names.add(name)
     for (const name of node.required ?? []) names.add(name)
@@ -50,9 +51,9 @@ function collectAnew(nodes: readonly SchemaNode[]): CollectedNames {
     if (rest !== undefined && !rest.isNever) return { names: undefined, patterns, isOpen: true }
     if (node.propertyNames !== undefined && node.properties === undefined)
       return { names: undefined, patterns, isOpen: true }
-    declares ||= node.properties !== undefined || rest !== undefined || patterns.length > 0 || names.size > 0
+    declaresSome ||= node.properties !== undefined || rest !== undefined || patterns.length > 0 || names.size > 0
   }
-  return { names: declares ? names : undefined, patterns, isOpen: false }
+  return { names: declaresSome ? names : undefined, patterns, isOpen: false }
 }
 
 /** Tells whether a writer may write a member. */
@@ -77,4 +78,36 @@ export function inPlaceNodes(node: SchemaNode, seen: Set<SchemaNode> = new Set()
   ]
   for (const each of inner) if (each !== undefined) inPlaceNodes(each, seen)
   return seen
+}
+
+/** Returns schemas and all that may hold in the same place. */
+export function inPlaceOf(nodes: readonly SchemaNode[]): readonly SchemaNode[] {
+  const seen = new Set<SchemaNode>()
+  for (const node of nodes) inPlaceNodes(node, seen)
+  return [...seen]
+}
+
+/** Tells whether a schema declares members of objects. */
+export function declaresMembers(node: SchemaNode): boolean {
+  return inPlaceOf([node]).some(
+    ({ types, properties, required, patternProperties }) =>
+      (types === undefined || types.has('object')) &&
+      (properties !== undefined || required !== undefined || patternProperties !== undefined),
+  )
+}
+
+/** Returns what schemas of a member declare inside it, beside the schemas that the member has to fit. */
+export function declaredInside(nodes: readonly SchemaNode[], accepted: readonly Literal[]): readonly Literal[] {
+  return nodes
+    .filter(
+      (node) => !accepted.some((literal) => literal.node === node) && (declaresMembers(node) || declaresItems(node)),
+    )
+    .map(declares)
+}
+
+function declaresItems(node: SchemaNode): boolean {
+  return inPlaceOf([node]).some(
+    ({ types, prefixItems, items }) =>
+      (types === undefined || types.has('array')) && (prefixItems !== undefined || items !== undefined),
+  )
 }

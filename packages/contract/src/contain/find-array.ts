@@ -1,7 +1,7 @@
 import { canonicalText, type JsonValue } from '../schema/json.ts'
 import { createNode, type SchemaNode } from '../schema/schema-node.ts'
 import { type Answer, found, none, unknown } from './answer.ts'
-import { inPlaceNodes } from './declared-names.ts'
+import { declaredInside, declaresMembers, inPlaceOf } from './declared-names.ts'
 import type { Demands, SolveMember } from './demands.ts'
 import { accepts, type Literal, refuses } from './literal.ts'
 
@@ -75,7 +75,10 @@ function planOf({ accepted, nodes, atoms, declares }: Demands): ArrayPlan {
       ...some.map(({ from, to }) => (to === from ? from + 1 : from)),
     ),
     some,
-    base: (index) => [...accepted.flatMap((literal) => itemLiterals(literal, index)), ...each],
+    base: (index) => {
+      const literals = accepted.flatMap((literal) => itemLiterals(literal, index))
+      return [...literals, ...declaredInside(besideItem(inPlaceOf(declares), index), literals), ...each]
+    },
     limited,
     isInexact: contained.some(({ min, max }) => min > 20 || (max !== Number.POSITIVE_INFINITY && max > min)),
   }
@@ -85,7 +88,7 @@ function planOf({ accepted, nodes, atoms, declares }: Demands): ArrayPlan {
 function writtenLength(accepted: readonly Literal[], declares: readonly SchemaNode[]): number {
   const writers = accepted.filter(({ isWritten }) => isWritten).map(({ node }) => node)
   if (writers.every(({ prefixItems }) => prefixItems === undefined)) return Number.POSITIVE_INFINITY
-  const all = [...writers, ...declares.flatMap((node) => [...inPlaceNodes(node)])]
+  const all = [...writers, ...inPlaceOf(declares)]
   const isOpen = all.some(({ items, unevaluatedItems }) => items !== undefined || unevaluatedItems !== undefined)
   return isOpen ? Number.POSITIVE_INFINITY : Math.max(...all.map(({ prefixItems }) => prefixItems?.length ?? 0))
 }
@@ -101,12 +104,12 @@ function itemLiterals({ node, isWritten }: Literal, index: number): Literal[] {
   ]
 }
 
-function declaresMembers(node: SchemaNode): boolean {
-  return [...inPlaceNodes(node)].some(
-    ({ types, properties, required, patternProperties }) =>
-      (types === undefined || types.has('object')) &&
-      (properties !== undefined || required !== undefined || patternProperties !== undefined),
-  )
+/** The schemas of an item in schemas beside those that accept the array. */
+function besideItem(nodes: readonly SchemaNode[], index: number): readonly SchemaNode[] {
+  return nodes.flatMap(({ prefixItems, items, contains }) => [
+    ...(prefixItems?.[index] === undefined ? (items === undefined ? [] : [items]) : [prefixItems[index]]),
+    ...(contains === undefined ? [] : [contains.node]),
+  ])
 }
 
 /** Generates the places of the demands: each gets an index, and rests that look alike are told apart by number. */
@@ -143,7 +146,8 @@ function findRepeated(
   solve: SolveMember,
 ): Answer {
   if (plan.isUnique) return none
-  const last = Math.min(plan.max, Math.max(length, plan.width + 2)) - 1
+  // Behind all items with a place there is room for two more.
+  const last = Math.min(plan.max, Math.max(length, plan.width + plan.some.length + 2)) - 1
   let isExact = true
   for (let second = 1; second <= last; second += 1)
     for (let first = 0; first < second; first += 1) {

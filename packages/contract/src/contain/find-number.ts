@@ -30,7 +30,11 @@ export function findNumber({ nodes, atoms, isInteger }: Demands): Answer {
     steps.every((step) => isMultipleOf(value, step)) &&
     !avoided.some((step) => isMultipleOf(value, step)) &&
     !excluded.has(value)
-  if (steps.length > 0) return findMultiple(steps.reduce(leastMultiple), low, high, fits, avoided)
+  if (steps.length > 0) {
+    const step = steps.reduce(leastMultiple)
+    // Not exact if no number is the least common multiple.
+    return steps.every((each) => isMultipleOf(step, each)) ? findMultiple(step, low, high, fits, avoided) : unknown
+  }
   for (const value of denseCandidates(low, high)) if (fits(value)) return found(value)
   return low !== undefined && low.value === high?.value ? none : unknown
 }
@@ -47,13 +51,16 @@ function findMultiple(
   const first = low === undefined ? Number.NEGATIVE_INFINITY : Math.ceil(low.value / step) - 1
   const last = high === undefined ? Number.POSITIVE_INFINITY : Math.floor(high.value / step) + 1
   const start = Math.min(Math.max(0, first), last)
+  // Beyond 2^53 not every count is a number, so that some multiples are not looked at.
+  let isComplete = true
   for (let distance = 0; distance <= mostTried; distance += 1) {
     for (const count of distance === 0 ? [start] : [start + distance, start - distance]) {
-      if (count < first || count > last || !Number.isSafeInteger(count)) continue
-      const value = timesDecimal(step, count)
+      if (count < first || count > last) continue
+      const value = Number.isFinite(count) ? timesDecimal(step, count) : count
       if (fits(value)) return found(value)
+      if (!Number.isSafeInteger(count) && isAbove(low, value) && isBelow(high, value)) isComplete = false
     }
-    if (start + distance > last && start - distance < first) return none
+    if (start + distance > last && start - distance < first) return isComplete ? none : unknown
   }
   return unknown
 }
@@ -61,7 +68,7 @@ function findMultiple(
 function* denseCandidates(low: Bound | undefined, high: Bound | undefined): Generator<number> {
   const from = low?.value ?? Math.min(0, (high?.value ?? 0) - 10)
   const to = high?.value ?? Math.max(0, from + 10)
-  yield* [0, 1, -1, 0.5, from, to]
+  yield* [0, 1, -1, 0.5, 0.123456, from, to]
   for (let whole = Math.ceil(from); whole <= to && whole < from + 50; whole += 1) yield whole
   // Far from round numbers, so that no step in use divides all of them.
   for (const part of [0.5, 0.25, 0.1, 0.37, 0.731, 0.9137, 0.01, 0.99]) yield from + (to - from) * part

@@ -3,7 +3,7 @@ import type { JsonValue } from '../schema/json.ts'
 import type { Evaluate } from '../validate/evaluate.ts'
 import { isMemberOf, memberNodesOf } from '../validate/member-schemas.ts'
 import { type Answer, found, none, unknown } from './answer.ts'
-import { declaredNames, inPlaceNodes, mayWrite } from './declared-names.ts'
+import { declaredInside, declaredNames, inPlaceOf, mayWrite } from './declared-names.ts'
 import type { Demands, SolveMember } from './demands.ts'
 import { type Atom, accepts, type Literal } from './literal.ts'
 import { type MemberNames, memberNames } from './member-names.ts'
@@ -55,7 +55,7 @@ function planOf(sets: TextSets, evaluate: Evaluate, demands: Demands): ObjectPla
   for (const atom of atoms)
     if (atom.kind === 'MEMBER') members.set(atom.name, [...(members.get(atom.name) ?? []), atom.literal])
   const written = accepted.filter(({ isWritten }) => isWritten).map(({ node }) => node)
-  const beside = demands.declares.flatMap((node) => [...inPlaceNodes(node)])
+  const beside = inPlaceOf(demands.declares)
   const declared = declaredNames(written, beside)
   const nameSchemas = nodes.flatMap(({ propertyNames }) => propertyNames ?? [])
   const mayHave = (name: string): boolean | undefined => {
@@ -69,8 +69,11 @@ function planOf(sets: TextSets, evaluate: Evaluate, demands: Demands): ObjectPla
   const max = Math.min(...nodes.map(({ maxProperties }) => maxProperties ?? Number.POSITIVE_INFINITY))
   const min = Math.max(0, ...nodes.map(({ minProperties }) => minProperties ?? 0))
   const needsNames = min > required.size || refusedBy.length > 0 || of.length > 0
+  // One name of a class may not do for two demands, and an absent name does for none.
+  const count = Math.max(1, refusedBy.length + of.length)
+  const known = [...members.keys(), ...required, ...absent]
   const names = needsNames
-    ? memberNames(sets, [...nodes, ...of], refusedBy, declared, [...members.keys(), ...required])
+    ? memberNames(sets, [...nodes, ...of], refusedBy, declared, known, count)
     : { mentioned: new Set<string>(), others: [], isComplete: true }
   return { demands, required, absent, members, min, max, names, mayHave }
 }
@@ -154,14 +157,15 @@ function solveMember(plan: ObjectPlan, name: string, demanded: readonly Literal[
 }
 
 /** Returns the demands of all accepted schemas on a member; undefined where a pattern of names cannot be read. */
-export function memberLiterals({ accepted }: Demands, name: string): readonly Literal[] | undefined {
+export function memberLiterals({ accepted, declares: beside }: Demands, name: string): readonly Literal[] | undefined {
   const literals: Literal[] = []
   for (const { node, isWritten } of accepted) {
     const inner = memberNodesOf(node, name)
     if (inner === undefined) return undefined
     for (const each of inner) literals.push(accepts(each, isWritten))
   }
-  return literals
+  const others = inPlaceOf(beside).flatMap((node) => memberNodesOf(node, name) ?? [])
+  return [...literals, ...declaredInside(others, literals)]
 }
 
 function define(value: Record<string, JsonValue>, name: string, member: JsonValue): void {

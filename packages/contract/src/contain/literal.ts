@@ -7,6 +7,8 @@ export interface Literal {
   readonly holds: boolean
   /** Whether the value is written by this schema: it then has declared members only. */
   readonly isWritten: boolean
+  /** Set for a schema that the value need not fit: its members count as declared beside those of the schemas that it fits. */
+  readonly isBeside?: true
 }
 
 /** A demand that no schema expresses. */
@@ -55,6 +57,11 @@ export function accepts(node: SchemaNode, isWritten = false): Literal {
 /** The demand that a schema refuses. */
 export function refuses(node: SchemaNode): Literal {
   return { node, holds: false, isWritten: false }
+}
+
+/** No demand, but the members of a schema may be written, too. */
+export function declares(node: SchemaNode): Literal {
+  return { node, holds: true, isWritten: true, isBeside: true }
 }
 
 /** The alternative of some literals. */

@@ -8,7 +8,7 @@ import { nameRange } from './name-range.ts'
 /** More patterns on names than this make too many classes of names to look at each. */
 const mostPatterns = 5
 
-/** Names of members: those that schemas mention, and one for each class of others that all schemas treat alike. */
+/** Names of members: those that schemas mention, and some of each class of others that all schemas treat alike. */
 export interface MemberNames {
   readonly mentioned: ReadonlySet<string>
   readonly others: readonly string[]
@@ -19,13 +19,14 @@ export interface MemberNames {
 /** Steps of a search for names: some tenths of a second. */
 const mostPatternWork = 400_000
 
-/** Returns names for members that fulfill demands on some member. */
+/** Returns names for members that fulfill demands on some member: `count` of each class, or all of a smaller one. */
 export function memberNames(
   sets: TextSets,
   nodes: readonly SchemaNode[],
   refusedBy: readonly SchemaNode[],
   declared: DeclaredNames,
   extra: Iterable<string>,
+  count: number,
 ): MemberNames {
   const mentioned = new Set(extra)
   for (const node of nodes)
@@ -36,7 +37,8 @@ export function memberNames(
     for (const name of listed ?? []) if (typeof name === 'string') mentioned.add(name)
   const plain: MemberNames = { mentioned, others: plainNames(mentioned), isComplete: false }
   return (
-    sets.within(mostPatternWork, () => namesByPatterns(sets, nodes, refusedBy, allowed, declared, mentioned)) ?? plain
+    sets.within(mostPatternWork, () => namesByPatterns(sets, nodes, refusedBy, allowed, declared, mentioned, count)) ??
+    plain
   )
 }
 
@@ -47,6 +49,7 @@ function namesByPatterns(
   allowed: readonly SchemaNode[],
   declared: DeclaredNames,
   mentioned: ReadonlySet<string>,
+  count: number,
 ): MemberNames | undefined {
   const patterns = [
     ...new Set([
@@ -70,12 +73,26 @@ function namesByPatterns(
   })
   const others: string[] = []
   for (const part of classesOf(sets, base, ranges)) {
-    const texts = findTexts(sets, sets.and([part, sets.not(sets.blank)])) ?? undefined
-    const blank = part.hasBlank ? [''] : []
-    if (texts === undefined) isComplete = false
-    others.push(...(texts ?? []), ...(texts?.length === 0 ? blank : []))
+    const names = namesIn(sets, part, count)
+    if (names === undefined) isComplete = false
+    else others.push(...names)
   }
   return { mentioned, others, isComplete }
+}
+
+/** Returns the shortest names of a class, the empty one last; undefined if the search for them is too large. */
+function namesIn(sets: TextSets, names: TextSet, count: number): readonly string[] | undefined {
+  const found: string[] = []
+  let others = sets.and([names, sets.not(sets.blank)])
+  while (found.length < count) {
+    const texts = findTexts(sets, others)
+    if (texts === undefined) return undefined
+    const [name] = texts
+    if (name === undefined) return names.hasBlank ? [...found, ''] : found
+    found.push(name)
+    others = sets.and([others, sets.not(singleText(sets, name))])
+  }
+  return found
 }
 
 function classesOf(sets: TextSets, base: TextSet, ranges: readonly TextRange[]): readonly TextSet[] {

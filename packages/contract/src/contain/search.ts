@@ -70,8 +70,12 @@ export class Search {
   #keyOf(literals: readonly Literal[]): string | undefined {
     const keys = new Set<string>()
     const marks = new Map<number, boolean>()
-    for (const { node, holds, isWritten } of literals) {
+    for (const { node, holds, isWritten, isBeside } of literals) {
       const identity = this.#identityOf(node)
+      if (isBeside === true) {
+        keys.add(`d${identity}`)
+        continue
+      }
       if (marks.get(identity) === !holds) return undefined
       marks.set(identity, holds)
       keys.add(`${holds ? (isWritten ? 'w' : '+') : '-'}${identity}`)
@@ -118,7 +122,7 @@ export class Search {
   }
 
   *#solveByType(literals: readonly Literal[]): Generator<Answer> {
-    const accepted = literals.filter(({ holds }) => holds)
+    const accepted = literals.filter(({ holds, isBeside }) => holds && isBeside !== true)
     for (const type of jsonTypes) {
       if (!accepted.every(({ node }) => mayHaveType(node, type))) continue
       const demands = new OpenDemands(type)
@@ -130,7 +134,11 @@ export class Search {
   #add(demands: OpenDemands, literals: readonly Literal[]): boolean {
     const queue = [...literals]
     for (let literal = queue.pop(); literal !== undefined; literal = queue.pop()) {
-      const { node, holds } = literal
+      const { node, holds, isBeside } = literal
+      if (isBeside === true) {
+        demands.declares.push(node)
+        continue
+      }
       const identity = this.#identityOf(node)
       if (demands.seen.has(`${holds ? '-' : '+'}${identity}`)) return false
       const key = `${holds ? '+' : '-'}${identity}`
@@ -257,7 +265,11 @@ export class Search {
       if (atom.kind === 'ABSENT') return !isRequired(demands, atom.name)
       if (atom.kind !== 'MEMBER') return true
       const others = memberLiterals(demands, atom.name)
-      return others === undefined || this.solve([atom.literal, ...others]).kind !== 'NONE'
+      if (others === undefined) return true
+      // Branches that are not chosen yet may declare more members.
+      const isOpen = demands.choices.some(({ denied }) => denied === undefined)
+      const fitting = isOpen ? others.map(({ node }) => accepts(node)) : others
+      return this.solve([atom.literal, ...fitting]).kind !== 'NONE'
     })
   }
 
@@ -283,7 +295,8 @@ export class Search {
 
   #fits(value: JsonValue, goal: readonly Literal[]): 'YES' | 'NO' | 'UNKNOWN' {
     let isSure = true
-    for (const { node, holds } of goal) {
+    for (const { node, holds, isBeside } of goal) {
+      if (isBeside === true) continue
       const verdict = this.#evaluate(node, value)
       if (verdict === (holds ? 'NO' : 'YES')) return 'NO'
       if (verdict === 'UNKNOWN') isSure = false

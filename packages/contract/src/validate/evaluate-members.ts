@@ -126,10 +126,7 @@ export function* evaluateItems(
       const contained = node.contains === undefined ? 'NO' : member(node.contains.node, item)
       if (contained === 'YES') continue
       const verdict = member(node.unevaluatedItems, item)
-      yield (evaluated === 'NO' || node.contains !== undefined) && contained === 'NO'
-        ? verdict
-        : verdict === 'YES'
-          ? 'YES'
-          : 'UNKNOWN'
+      // Beside `contains`, some validators count all items as evaluated, and others the matching ones.
+      yield evaluated === 'NO' || verdict === 'YES' ? verdict : 'UNKNOWN'
     }
 }
