@@ -64,13 +64,22 @@ export function compareSchemas(
   const directions = directionsOf(mode)
   const format =
     options.format ?? ([before, after].some(({ dialect }) => assertsFormat(dialect)) ? 'ASSERTION' : 'ANNOTATION')
-  const meanings = directions.flatMap((direction) =>
-    blame(direction, before, after, direction === 'BACKWARD' ? writers.older : writers.newer, format === 'ASSERTION'),
-  )
+  const meaningsOf = (one: SchemaDocument, other: SchemaDocument): readonly ContractFinding[] =>
+    directions.flatMap((direction) =>
+      blame(direction, one, other, direction === 'BACKWARD' ? writers.older : writers.newer, format === 'ASSERTION'),
+    )
+  const meanings = meaningsOf(before, after)
+  // Some readers apply the keywords that others do not see.
+  const more =
+    before.hidesKeywords || after.hidesKeywords
+      ? meaningsOf(readSchema(older, 'APPLY'), readSchema(newer, 'APPLY')).filter(
+          ({ message }) => !meanings.some((known) => known.message === message),
+        )
+      : []
   const findings = [
     ...defects(before, 'older'),
     ...defects(after, 'newer'),
-    ...withPolicy(older, newer, mode, meanings),
+    ...withPolicy(older, newer, mode, [...meanings, ...more]),
     ...notesOf(before.root, after.root, isSameVersion),
   ]
   return strict

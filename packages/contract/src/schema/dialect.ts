@@ -27,3 +27,21 @@ export function refHidesSiblings(dialect: Dialect): boolean {
 export function assertsFormat(dialect: Dialect): boolean {
   return dialect.startsWith('draft-')
 }
+
+const order: readonly Dialect[] = ['draft-04', 'draft-06', 'draft-07', '2019-09', '2020-12']
+
+/** The dialects in which keywords came. Some validators check them in schemas of an earlier dialect, too, and others do not. */
+const since: ReadonlyMap<string, Dialect> = new Map([
+  ['if', 'draft-07'],
+  ['dependentRequired', '2019-09'],
+  ['dependentSchemas', '2019-09'],
+  ['unevaluatedItems', '2019-09'],
+  ['unevaluatedProperties', '2019-09'],
+  ['prefixItems', '2020-12'],
+])
+
+/** Tells whether a keyword came after a dialect. */
+export function isLaterKeyword(keyword: string, dialect: Dialect): boolean {
+  const first = since.get(keyword)
+  return first !== undefined && order.indexOf(first) > order.indexOf(dialect)
+}

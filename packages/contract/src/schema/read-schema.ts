@@ -1,5 +1,5 @@
 import { ArgumentError } from '@waybill/core'
-import { type Dialect, dialectOf, refHidesSiblings } from './dialect.ts'
+import { type Dialect, dialectOf, isLaterKeyword, refHidesSiblings } from './dialect.ts'
 import { isDeeperThan } from './is-deeper-than.ts'
 import { isJsonObject, type JsonObject, type JsonValue, pointerTo } from './json.ts'
 import { indexSchema, type LocatedSchema, type SchemaIndex } from './schema-index.ts'
@@ -18,6 +18,8 @@ export interface SchemaDocument {
   readonly root: SchemaNode
   readonly dialect: Dialect
   readonly defects: readonly SchemaDefect[]
+  /** Whether keywords beside a `$ref` were left out, as dialects before 2019-09 say and not all validators do. */
+  readonly hidesKeywords: boolean
   /** Equal for documents that say the same; absent for one that was not read. */
   readonly text?: string
 }
@@ -25,9 +27,10 @@ export interface SchemaDocument {
 /**
  * Reads a JSON Schema of any dialect into nodes of one form.
  *
+ * @param besideReferences - HIDE leaves keywords beside a `$ref` out in dialects before 2019-09
  * @throws {@link ArgumentError} for what is neither an object nor a boolean.
  */
-export function readSchema(schema: unknown): SchemaDocument {
+export function readSchema(schema: unknown, besideReferences: 'HIDE' | 'APPLY' = 'HIDE'): SchemaDocument {
   if (typeof schema !== 'boolean' && !isJsonObject(schema))
     throw new ArgumentError('A JSON Schema is an object or a boolean.', {
       hint: 'Pass the schema itself, not its text.',
@@ -35,15 +38,22 @@ export function readSchema(schema: unknown): SchemaDocument {
   if (isDeeperThan(schema, deepestJson)) return undecidable(nestedTooDeep, dialectOf(schema))
   const declared = dialectOf(schema)
   const dialect = declared ?? '2020-12'
-  const reader = new SchemaReader(indexSchema(schema, dialect), dialect)
-  if (declared !== undefined) return { root: reader.readRoot(), dialect, defects: reader.defects, text: reader.text }
-  const defects = [{ pointer: '/$schema', message: 'names a dialect that is not known' }]
-  return { root: createNode('', { unknown: ['$schema'] }), dialect, defects }
+  if (declared === undefined) {
+    const defects = [{ pointer: '/$schema', message: 'names a dialect that is not known' }]
+    return { root: createNode('', { unknown: ['$schema'] }), dialect, defects, hidesKeywords: false }
+  }
+  const reader = new SchemaReader(
+    indexSchema(schema, dialect),
+    dialect,
+    besideReferences === 'HIDE' && refHidesSiblings(dialect),
+  )
+  const root = reader.readRoot()
+  return { root, dialect, defects: reader.defects, hidesKeywords: reader.hidesKeywords, text: reader.text }
 }
 
 /** The meaning of a document that is not read. */
 function undecidable(reason: string, dialect: Dialect = '2020-12'): SchemaDocument {
-  return { root: createNode('', { unknown: [reason] }), dialect, defects: [] }
+  return { root: createNode('', { unknown: [reason] }), dialect, defects: [], hidesKeywords: false }
 }
 
 /** Levels of a document's text, each schema inside a property is two; all that follows goes as deep. */
@@ -60,15 +70,18 @@ const numbers = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', '
 
 class SchemaReader {
   readonly defects: SchemaDefect[] = []
+  hidesKeywords = false
   readonly #nodes = new Map<object, SchemaNode>()
   readonly #marks = new SchemaMarks()
   readonly #index: SchemaIndex
   readonly #dialect: Dialect
+  readonly #hides: boolean
   #depth = 0
 
-  constructor(index: SchemaIndex, dialect: Dialect) {
+  constructor(index: SchemaIndex, dialect: Dialect, hides: boolean) {
     this.#index = index
     this.#dialect = dialect
+    this.#hides = hides
   }
 
   get text(): string {
@@ -99,7 +112,9 @@ class SchemaReader {
     this.#nodes.set(schema, node)
     const { text, hasReference } = this.#marks.of(schema)
     if (!hasReference) node.text = `${this.#dialect} ${text}`
-    const place = new SchemaPlace(schema, pointer, (message, at) => this.defects.push({ pointer: at, message }))
+    const place = new SchemaPlace(withoutLater(node, schema, this.#dialect), pointer, (message, at) =>
+      this.defects.push({ pointer: at, message }),
+    )
     const child = (value: unknown, ...keys: readonly (string | number)[]): SchemaNode => {
       const at = pointerTo(pointer, ...keys)
       if (typeof value === 'boolean' || isJsonObject(value))
@@ -110,16 +125,15 @@ class SchemaReader {
     const { $ref: reference } = schema
     if (typeof reference === 'string') {
       const target = this.#refer(reference, base, pointer)
+      if (this.#hides)
+        this.hidesKeywords ||= !Object.keys(schema).every((key) => annotations.has(key) || notes.has(key))
       // A mere reference is its target: goals that meet it again are recognized.
-      if (
-        target !== node &&
-        (refHidesSiblings(this.#dialect) || Object.keys(schema).every((key) => annotations.has(key)))
-      ) {
+      if (target !== node && (this.#hides || Object.keys(schema).every((key) => annotations.has(key)))) {
         this.#nodes.set(schema, target)
         return target
       }
       node.ref = target
-      if (refHidesSiblings(this.#dialect)) return node
+      if (this.#hides) return node
     }
     const dynamic = schema['$dynamicRef'] ?? schema['$recursiveRef']
     if (typeof dynamic === 'string' && !this.#dialect.startsWith('draft-')) {
@@ -147,6 +161,17 @@ class SchemaReader {
 
 /** Members that demand nothing of a value. */
 const annotations = new Set(['$ref', '$schema', '$defs', 'definitions', '$comment', 'title', 'description', 'examples'])
+
+/** More of them, which a reference in a dialect before 2019-09 hides without a change of meaning. */
+const notes = new Set(['default', '$id', 'id', 'readOnly', 'writeOnly'])
+
+/** Returns a schema without the keywords that its dialect does not have; a verdict cannot depend on them. */
+function withoutLater(node: SchemaNode, schema: JsonObject, dialect: Dialect): JsonObject {
+  const later = Object.keys(schema).filter((key) => isLaterKeyword(key, dialect))
+  if (later.length === 0) return schema
+  node.unknown = [...(node.unknown ?? []), ...later.map((key) => `${key} in ${dialect}`)]
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => !later.includes(key)))
+}
 
 type ReadChild = (value: unknown, ...keys: readonly (string | number)[]) => SchemaNode
 
@@ -210,7 +235,8 @@ function readTypes(node: SchemaNode, place: SchemaPlace): void {
   const names = Array.isArray(type) ? (type as readonly JsonValue[]) : [type]
   const unknown = names.filter((name) => !typeNames.includes(name as SchemaType))
   for (const name of unknown) place.defect('type', `is ${JSON.stringify(name)}, which is no type of JSON Schema`)
-  if (unknown.length > 0) node.unknown = [...(node.unknown ?? []), 'type']
+  if (names.length === 0) place.defect('type', 'is an empty list')
+  if (unknown.length > 0 || names.length === 0) node.unknown = [...(node.unknown ?? []), 'type']
   else node.types = new Set(names as readonly SchemaType[])
 }
 

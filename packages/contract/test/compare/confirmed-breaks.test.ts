@@ -12,6 +12,7 @@ const map = (schema: JsonObject, more: JsonObject = {}): JsonObject => ({
   ...more,
 })
 const named = (pattern: string, schema: JsonObject): JsonObject => ({ patternProperties: { [pattern]: schema } })
+const draft07 = (schema: JsonObject): JsonObject => ({ $schema: 'http://json-schema.org/draft-07/schema#', ...schema })
 const either = { type: ['integer', 'string'] }
 const [whole, text] = [{ type: 'integer' }, { type: 'string' }]
 const notBoth: JsonObject = { not: { required: ['c', 'd'] } }
@@ -84,6 +85,24 @@ const rows: readonly (readonly [change: string, older: JsonObject, newer: JsonOb
     { uniqueItems: true },
     ['x', 1, 'x'],
   ],
+  [
+    'prefixItems, which draft-07 does not have',
+    draft07({ type: 'array', prefixItems: [text] }),
+    draft07({ type: 'array', items: [text] }),
+    [5],
+  ],
+  [
+    'dependentRequired, which draft-07 does not have',
+    draft07({ ...members({ a: {}, b: {} }), dependentRequired: { a: ['b'] } }),
+    draft07({ ...members({ a: {}, b: {} }), dependencies: { a: ['b'] } }),
+    { a: 1 },
+  ],
+  [
+    'a keyword beside a reference of draft-07, which some validators check',
+    draft07({ ...members({ a: { $ref: '#/definitions/n' } }), definitions: { n: whole } }),
+    draft07({ ...members({ a: { $ref: '#/definitions/n', maximum: 5 } }), definitions: { n: whole } }),
+    { a: 7 },
+  ],
 ]
 
 describe('a break that a validator confirms is found', () => {
@@ -117,6 +136,11 @@ describe('a break that a validator confirms is found', () => {
         })),
       },
       members({ b: notBoth }),
+    ],
+    [
+      'a keyword beside a reference of draft-07 that did not change',
+      draft07({ ...members({ a: { $ref: '#/definitions/n', maximum: 5 } }), definitions: { n: whole } }),
+      draft07({ ...members({ a: { $ref: '#/definitions/n', maximum: 5 }, b: {} }), definitions: { n: whole } }),
     ],
   ])('and %s', (_, older, newer) => {
     const found = compareSchemas(older, newer, { mode: 'BACKWARD', isSameVersion: false })
