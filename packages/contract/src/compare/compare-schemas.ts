@@ -95,19 +95,21 @@ function blame(
   checksFormat: boolean,
 ): readonly ContractFinding[] {
   const [written, read] = direction === 'BACKWARD' ? [before.root, after.root] : [after.root, before.root]
+  const { hasResources } = direction === 'BACKWARD' ? before : after
+  const isDeclared = writer === 'DECLARED' && !hasResources
   const sets = new TextSets()
   const search = new Search({ assertsFormat: checksFormat, mostSteps, sets })
   const causeSearch = new Search({ assertsFormat: checksFormat, mostSteps: mostCauseSteps, sets })
   const evaluate = createEvaluator({ assertsFormat: checksFormat })
   const find = (reader: typeof read, by: Search = causeSearch): Answer => {
-    const answer = by.solve([accepts(written, writer === 'DECLARED'), refuses(reader)])
+    const answer = by.solve([accepts(written, isDeclared), refuses(reader)])
     // An example counts when a validator agrees with it.
     const isChecked =
       answer.kind !== 'FOUND' || (evaluate(written, answer.value) === 'YES' && evaluate(reader, answer.value) === 'NO')
     return isChecked ? answer : { kind: 'UNKNOWN' }
   }
   const at = { older: '', newer: '' }
-  if (search.solve([accepts(written, writer === 'DECLARED')]).kind === 'NONE')
+  if (search.solve([accepts(written, isDeclared)]).kind === 'NONE')
     return [
       findingOf('nothingFits', {
         direction,

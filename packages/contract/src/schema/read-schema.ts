@@ -20,6 +20,8 @@ export interface SchemaDocument {
   readonly defects: readonly SchemaDefect[]
   /** Whether keywords beside a `$ref` were left out, as dialects before 2019-09 say and not all validators do. */
   readonly hidesKeywords: boolean
+  /** Whether parts have URIs of their own: writers do not look into them, so everything counts as declared. */
+  readonly hasResources: boolean
   /** Equal for documents that say the same; absent for one that was not read. */
   readonly text?: string
 }
@@ -40,20 +42,30 @@ export function readSchema(schema: unknown, besideReferences: 'HIDE' | 'APPLY' =
   const dialect = declared ?? '2020-12'
   if (declared === undefined) {
     const defects = [{ pointer: '/$schema', message: 'names a dialect that is not known' }]
-    return { root: createNode('', { unknown: ['$schema'] }), dialect, defects, hidesKeywords: false }
+    return {
+      root: createNode('', { unknown: ['$schema'] }),
+      dialect,
+      defects,
+      hidesKeywords: false,
+      hasResources: false,
+    }
   }
-  const reader = new SchemaReader(
-    indexSchema(schema, dialect),
-    dialect,
-    besideReferences === 'HIDE' && refHidesSiblings(dialect),
-  )
+  const index = indexSchema(schema, dialect)
+  const reader = new SchemaReader(index, dialect, besideReferences === 'HIDE' && refHidesSiblings(dialect))
   const root = reader.readRoot()
-  return { root, dialect, defects: reader.defects, hidesKeywords: reader.hidesKeywords, text: reader.text }
+  const { defects, hidesKeywords, text } = reader
+  return { root, dialect, defects, hidesKeywords, hasResources: index.hasResources, text }
 }
 
 /** The meaning of a document that is not read. */
 function undecidable(reason: string, dialect: Dialect = '2020-12'): SchemaDocument {
-  return { root: createNode('', { unknown: [reason] }), dialect, defects: [], hidesKeywords: false }
+  return {
+    root: createNode('', { unknown: [reason] }),
+    dialect,
+    defects: [],
+    hidesKeywords: false,
+    hasResources: false,
+  }
 }
 
 /** Levels of a document's text, each schema inside a property is two; all that follows goes as deep. */

@@ -74,6 +74,9 @@ describe('compareSchemas', () => {
     const [older, newer] = [event({ id: text, total: whole }, ['id', 'total']), event({ id: whole }, ['id'])]
     expect(lines(behind(older), behind(newer))).toEqual(lines(older, newer))
     expect(lines(behind(older), newer).filter((line) => line.includes('BREAKING'))).toHaveLength(2)
+    // Properties beside a reference are the top level themselves.
+    const beside = { ...event({ a: text }, ['a']), $ref: '#/$defs/x', $defs: { x: event({ b: text }) } }
+    expect(lines(beside, event({}))[0]).toBe('WB-C102 BREAKING FORWARD: Removed required field: a')
     // A reference that leads nowhere, or to itself, has no top level.
     for (const reference of ['#/$defs/gone', '#', 'other.json'])
       expect(lines({ $ref: reference }, newer).filter((line) => line.includes('Removed'))).toEqual([])

@@ -86,6 +86,12 @@ const rows: readonly (readonly [change: string, older: JsonObject, newer: JsonOb
     ['x', 1, 'x'],
   ],
   [
+    'members of a part with a URI of its own, into which writers do not look',
+    { ...members({ b: { $ref: 'https://example.com/b' } }), $defs: { b: { $id: 'https://example.com/b', ...withC } } },
+    members({ b: members({ d: text }) }),
+    { b: { d: 1 } },
+  ],
+  [
     'prefixItems, which draft-07 does not have',
     draft07({ type: 'array', prefixItems: [text] }),
     draft07({ type: 'array', items: [text] }),
@@ -119,6 +125,11 @@ describe('a break that a validator confirms is found', () => {
       'the only name of a pattern cannot have two types',
       { type: 'object', ...named('^a$', either) },
       { anyOf: [named('^a$', whole), named('^a$', text)] },
+    ],
+    [
+      'two items that a list has to contain are no one item',
+      { type: 'array', contains: whole, minContains: 2 },
+      { type: 'array', minItems: 2 },
     ],
     [
       'no integer lies between two that follow each other',

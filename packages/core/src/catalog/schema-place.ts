@@ -1,3 +1,5 @@
+import { resolveReference } from './resolve-reference.ts'
+
 /** A JSON object, as a schema or a value. */
 export type Json = Readonly<Record<string, unknown>>
 
@@ -29,12 +31,15 @@ export function schemasInPlace({ root, nodes }: SchemaPlace, value: unknown): re
 
 /** Returns the place of a member: without nodes where it is not declared. */
 export function memberPlace(place: SchemaPlace, value: unknown, name: string): SchemaPlace {
-  return innerPlace(place, value, (node) => memberSchemas(node, name))
+  const declared = innerPlace(place, value, (node) => memberSchemas(node, name))
+  return declared.nodes.length > 0
+    ? declared
+    : innerPlace(place, value, ({ unevaluatedProperties: rest }) => (isObject(rest) ? [rest] : []))
 }
 
 /** Returns the place of a list's item. */
 export function itemPlace(place: SchemaPlace, value: unknown, index: number): SchemaPlace {
-  return innerPlace(place, value, (node) => {
+  const declared = innerPlace(place, value, (node) => {
     const own = tupleOf(node)?.[index] ?? restOf(node)
     const contained = node['contains']
     return [
@@ -43,6 +48,9 @@ export function itemPlace(place: SchemaPlace, value: unknown, index: number): Sc
       ...(contained === undefined ? [] : [{ anyOf: [contained, {}] }]),
     ]
   })
+  return declared.nodes.length > 0
+    ? declared
+    : innerPlace(place, value, ({ unevaluatedItems: rest }) => (isObject(rest) ? [rest] : []))
 }
 
 /** Tells whether a value may have members that nothing declares: the schemas of one way to read it name none. */
@@ -174,8 +182,11 @@ function together(root: Json, schemas: readonly unknown[], value: unknown): read
     const node = queue.pop()
     if (!isObject(node) || found.has(node)) continue
     found.add(node)
-    const { $ref, allOf, dependentSchemas } = node
-    if (typeof $ref === 'string') queue.push(resolve(root, $ref))
+    const { allOf, dependentSchemas } = node
+    for (const key of ['$ref', '$dynamicRef', '$recursiveRef']) {
+      const reference = node[key]
+      if (typeof reference === 'string') queue.push(resolveReference(root, reference))
+    }
     if (Array.isArray(allOf)) queue.push(...(allOf as unknown[]))
     if (isObject(dependentSchemas) && isObject(value))
       for (const [name, schema] of Object.entries(dependentSchemas)) if (Object.hasOwn(value, name)) queue.push(schema)
@@ -291,27 +302,7 @@ function restOf({ items, additionalItems }: Json): unknown {
   return Array.isArray(items) ? additionalItems : items
 }
 
-/** A reference that leads out of the document declares everything: nothing is refused on a guess. */
-function resolve(root: Json, reference: string): unknown {
-  if (reference === '#') return root
-  if (!reference.startsWith('#/')) return everything
-  let place: unknown = root
-  for (const key of reference.slice(2).split('/')) {
-    const name = decode(key).replaceAll('~1', '/').replaceAll('~0', '~')
-    place = (isObject(place) || Array.isArray(place)) && Object.hasOwn(place, name) ? (place as Json)[name] : undefined
-  }
-  return place ?? everything
-}
-
 const everything: Json = Object.freeze({ additionalProperties: true, items: true })
-
-function decode(key: string): string {
-  try {
-    return decodeURIComponent(key)
-  } catch {
-    return key // Not encoded: the characters mean themselves.
-  }
-}
 
 function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

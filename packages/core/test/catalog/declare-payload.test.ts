@@ -142,6 +142,37 @@ describe('C-85 members that a schema does not declare', () => {
       { n: { n: { a: 1 } } },
       ['n.n.a'],
     ],
+    [
+      'behind an anchor',
+      { properties: { n: { $ref: '#node' } }, $defs: { n: { $anchor: 'node', properties: { a: {} } } } },
+      { n: { a: 1, b: 1 } },
+      ['n.b'],
+    ],
+    [
+      'behind a dynamic anchor',
+      { $dynamicAnchor: 'node', properties: { n: { $dynamicRef: '#node' } } },
+      { n: { n: { a: 1 } } },
+      ['n.n.a'],
+    ],
+    ['in a recursion of 2019-09', { properties: { n: { $recursiveRef: '#' } } }, { n: { a: 1 } }, ['n.a']],
+    [
+      'behind the name of the document',
+      {
+        $id: 'https://example.com/e',
+        properties: { n: { $ref: 'https://example.com/e#/$defs/n' } },
+        $defs: { n: { properties: {} } },
+      },
+      { n: { a: 1 } },
+      ['n.a'],
+    ],
+    ['in another document', { properties: { n: { $ref: 'other.json' } } }, { n: { a: 1 } }, []],
+    [
+      'for members that nothing else evaluates',
+      { unevaluatedProperties: { properties: { a: {} } } },
+      { x: { b: 1 } },
+      ['x.b'],
+    ],
+    ['for items that nothing else evaluates', { unevaluatedItems: { properties: { a: {} } } }, [{ b: 1 }], ['0.b']],
     ['in a reference to itself', { $ref: '#', properties: { a: {} } }, { b: 1 }, ['b']],
   ])('are told from those declared %s', (_, json, value, undeclared) => {
     expect(withoutUndeclared(json, value).undeclared.map((path) => path.join('.'))).toEqual(undeclared)
