@@ -12,6 +12,8 @@ interface ItemDemand {
   readonly from: number
   readonly to: number
   readonly literal: Literal
+  /** Set for one more item that has to be counted: it lies behind the one of the demand before. */
+  readonly isNext?: boolean
 }
 
 /** Finds an array: its items one by one, after the demands on some item have a place. */
@@ -51,10 +53,11 @@ function planOf({ accepted, nodes, atoms, declares }: Demands): ArrayPlan {
   const some: ItemDemand[] = [
     ...atoms.flatMap((atom) => (atom.kind === 'ITEM' ? atom : [])),
     ...contained.flatMap(({ node, min }) =>
-      Array.from({ length: Math.min(min, 20) }, () => ({
+      Array.from({ length: Math.min(min, 20) }, (_, copy) => ({
         from: 0,
         to: Number.POSITIVE_INFINITY,
         literal: accepts(node),
+        isNext: copy > 0,
       })),
     ),
   ]
@@ -113,15 +116,15 @@ function besideItem(nodes: readonly SchemaNode[], index: number): readonly Schem
 }
 
 /** Generates the places of the demands: each gets an index, and rests that look alike are told apart by number. */
-function* placementsOf({ some, width, max }: ArrayPlan, at = 0): Generator<readonly number[]> {
+function* placementsOf({ some, width, max }: ArrayPlan, at = 0, before = -1): Generator<readonly number[]> {
   const demand = some[at]
   if (demand === undefined) {
     yield []
     return
   }
   const last = Math.min(demand.to, max - 1, width + some.length - 1)
-  for (let index = demand.from; index <= last; index += 1)
-    for (const rest of placementsOf({ some, width, max } as ArrayPlan, at + 1)) yield [index, ...rest]
+  for (let index = demand.isNext === true ? before + 1 : demand.from; index <= last; index += 1)
+    for (const rest of placementsOf({ some, width, max } as ArrayPlan, at + 1, index)) yield [index, ...rest]
 }
 
 function findPlaced(plan: ArrayPlan, placed: readonly number[], solve: SolveMember): Answer {
