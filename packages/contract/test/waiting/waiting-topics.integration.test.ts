@@ -131,6 +131,9 @@ test('records of a topic whose name begins alike are not read', async () => {
     'orders.billing.DLT',
     'orders.v2.DLT',
     'orders.v2.billing.retry-1',
+    // A group may be called as the suffix of a topic is.
+    'payments.waiting',
+    'payments.waiting.DLT',
   ]
   for (const name of names) sim.createTopic(name, { partitions: 1 })
   await using client = createKafkaClient({ brokers: sim.brokers, transport: sim.transport('waiting'), runtime })
@@ -143,6 +146,7 @@ test('records of a topic whose name begins alike are not read', async () => {
   expect(await read({ sources: ['orders'], groupIds: ['billing'] })).toEqual(own)
   expect(await read({ sources: ['orders'], groupIds: ['shipping'] })).toEqual(['orders.DLT'])
   expect(await read({ sources: ['orders.v2'] })).toEqual(['orders.v2.DLT', 'orders.v2.billing.retry-1'])
+  expect(await read({ sources: ['payments'] })).toEqual(['payments.waiting', 'payments.waiting.DLT'])
 })
 
 describeWith('kafka')('records that wait in topics of Apache Kafka', ({ kafka }) => {
