@@ -17,7 +17,7 @@ import { runOrderServiceBench } from './src/order-service/run-order-service.ts'
 import { runOutboxBench } from './src/outbox/run-outbox.ts'
 import { runProjectionBench } from './src/projection/run-projection.ts'
 import { runStartupBench } from './src/startup/run-startup.ts'
-import type { BenchLine } from './src/statistics.ts'
+import type { BenchLine, BenchNote } from './src/statistics.ts'
 import { runTelemetryBench } from './src/telemetry/run-telemetry.ts'
 
 const benches: ReadonlyMap<string, (options: BenchOptions) => Promise<void>> = new Map([
@@ -45,16 +45,18 @@ try {
   process.exitCode = 2
 }
 
-async function run({ name, rounds, only, isJson }: BenchCommand): Promise<void> {
+async function run({ name, rounds, only, records, isJson }: BenchCommand): Promise<void> {
   await benches.get(name)?.({
     rounds,
     only,
+    records,
     progress: (text) => process.stderr.write(`${text}\n`),
     report: (line) => process.stdout.write(`${isJson ? JSON.stringify(line) : lineText(line)}\n`),
   })
 }
 
-function lineText(line: BenchLine): string {
+function lineText(line: BenchLine | BenchNote): string {
+  if ('note' in line) return `${line.case.padEnd(46)} ${line.note}`
   const { value, unit, reference, referenceValue, ratio, low, high, runs } = line
   const share = `${ratio} × ${reference}`.padEnd(22)
   return `${line.case.padEnd(46)} ${share} ${value} ${unit} beside ${referenceValue} (${low} to ${high}, ${runs} rounds)`

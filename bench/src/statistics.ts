@@ -51,6 +51,13 @@ export interface BenchLine {
   readonly runs: number
 }
 
+/** A remark on a case: a contestant that is not compared and why, or numbers that explain the lines. */
+export interface BenchNote {
+  readonly bench: string
+  readonly case: string
+  readonly note: string
+}
+
 /** Compares interleaved rounds. */
 export function compare(
   names: Pick<BenchLine, 'bench' | 'case' | 'unit' | 'reference'>,

@@ -8,11 +8,20 @@ const flagsIn = (text: string): string[] => [...new Set(text.match(/(?<=\s|\[)--
 
 describe('the command line of a benchmark', () => {
   test('names one, and how it is run', () => {
-    expect(readBenchCommand(['outbox'], names)).toEqual({ name: 'outbox', rounds: 5, only: '', isJson: false })
-    expect(readBenchCommand(['outbox', '--rounds', '7', '--only', 'claim', '--json'], names)).toEqual({
+    expect(readBenchCommand(['outbox'], names)).toEqual({
+      name: 'outbox',
+      rounds: 5,
+      only: '',
+      records: Number.POSITIVE_INFINITY,
+      isJson: false,
+    })
+    expect(
+      readBenchCommand(['outbox', '--rounds', '7', '--only', 'claim', '--json', '--records', '900'], names),
+    ).toEqual({
       name: 'outbox',
       rounds: 7,
       only: 'claim',
+      records: 900,
       isJson: true,
     })
   })
@@ -26,6 +35,7 @@ describe('the command line of a benchmark', () => {
     [['outbox', 'kafka-client'], 'Name one benchmark.'],
     [['inbox'], 'There is no benchmark "inbox".'],
     [['outbox', '--rounds', '0'], '--rounds takes a number from 1 on, got "0".'],
+    [['outbox', '--records', 'few'], '--records takes a number from 1 on, got "few".'],
     [['outbox', '--round', '3'], /--round/],
   ] as const)('%j is refused', (args, problem) => {
     const read = () => readBenchCommand(args, names)

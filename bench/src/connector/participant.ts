@@ -1,95 +1,110 @@
-/** Runs the connector on a filled topic and prints its cost, in a process of its own like the peers. */
+/** Runs the connector on filled topics and prints the result of each pass, in a process of its own like the peers. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Binding, createConnector } from '@waybill/connector'
 import { runtimeWith } from '@waybill/core'
 import { createKafkaClient, type KafkaClient, type KafkaRecord } from '@waybill/kafka'
-import { type OffsetCommit } from '@waybill/kafka/internal'
+import type { OffsetCommit } from '@waybill/kafka/internal'
+import { createBrokerTransport } from '@waybill/kafka/wire'
 import { bootstrap } from '../kafka-client/contestant.ts'
-import type { PeerResult, PeerTask } from './java-peers.ts'
+import { PassMeter } from '../passes/pass-meter.ts'
+import type { PassResult, PassTask } from '../passes/pass-result.ts'
+import { type CommitCount, withCountedCommits } from './counted-commits.ts'
+import { handlerOf, type Look, lookWith } from './handlers.ts'
 import { type Setup, type SetupName, setups } from './setups.ts'
 import { listen } from './telemetry.ts'
 
-/** The work of one run. */
-export interface ParticipantTask extends PeerTask {
+/** The work of the process. */
+export interface ParticipantTask extends PassTask {
   readonly setup: SetupName
   /** The record counts at which the heap is measured; needs `--expose-gc`. */
   readonly heapAt?: readonly number[]
 }
 
-/** The printed result. */
-export interface ParticipantResult extends PeerResult {
-  /** Bytes in use after a garbage collection, buffers included, for each of `heapAt`. */
-  readonly heap: readonly number[]
+const task = JSON.parse(process.argv[2] ?? '') as ParticipantTask
+const setup: Setup = setups[task.setup]
+const telemetry = setup.hasTelemetry === true ? { metrics: listen() } : {}
+
+/** What a pass works with. */
+interface Bench {
+  readonly topic: string
+  readonly groupId: string
+  readonly client: KafkaClient
+  readonly meter: PassMeter
+  readonly look: Look
 }
 
-const handlerMs = 5
-const task = JSON.parse(process.argv[2] ?? '') as ParticipantTask
-const { binding, handler, done, hasTelemetry, pollsPerCommit }: Setup = setups[task.setup]
-const all = Promise.withResolvers<void>()
-const heap: number[] = []
-let startedAt = 0
-let calls = 0
-let finished = 0
-let bytes = 0
+async function runPass(topic: string, pass: number): Promise<PassResult> {
+  const commits: CommitCount = { sent: 0 }
+  const transport = withCountedCommits(createBrokerTransport(), commits)
+  const meter = new PassMeter(pass, topic, task.records)
+  const heap: number[] = []
+  await using client = createKafkaClient({ brokers: [bootstrap], transport })
+  const groupId = `bench-${process.pid}-${pass}-${Date.now()}`
+  const bench = { topic, groupId, client, meter, look: withHeap(lookWith(meter, task.reads), meter, heap) }
+  const sent = setup.pollsPerCommit === undefined ? await runConnector(bench, commits) : await runClient(bench, commits)
+  return meter.result({ groupId, commits: sent, heap })
+}
 
-function began(): void {
-  if (calls++ === 0) startedAt = performance.now()
-  if (task.heapAt?.includes(calls) === true) {
+/** Measures the heap at the wanted counts; without any, returns the function itself. */
+function withHeap(look: Look, meter: PassMeter, heap: number[]): Look {
+  const { heapAt } = task
+  if (heapAt === undefined) return look
+  return (record) => {
+    look(record)
+    if (!heapAt.includes(meter.handled)) return
     globalThis.gc?.()
     const { heapUsed, arrayBuffers } = process.memoryUsage() // Fetched records are in buffers outside the heap.
     heap.push(heapUsed + arrayBuffers)
   }
 }
 
-function finish(): void {
-  if (++finished === task.records) all.resolve()
-}
-
-function look(records: readonly KafkaRecord[]): void {
-  if (calls++ === 0) startedAt = performance.now()
-  for (const { value } of records) bytes += value?.length ?? 0
-  finished += records.length
-  if (finished >= task.records) all.resolve()
-}
-
-const handlers: Readonly<Record<Setup['handler'], Binding['handler']>> = {
-  NOTHING: () => {
-    began()
-    finish()
-  },
-  LOOKS: { handleBatch: look },
-  SLEEPS: async () => {
-    began()
-    await sleep(handlerMs)
-    finish()
-  },
-  THROWS: () => {
-    began()
-    throw new Error('every record fails')
-  },
+/** Runs the connector until all records are done. Returns the commits until then. */
+async function runConnector({ topic, groupId, client, meter, look }: Bench, commits: CommitCount): Promise<number> {
+  const bound: Binding = { topic, groupId, handler: handlerOf(setup.handler, meter, look), ...setup.binding }
+  const failpoint = (name: string): void => {
+    if (name === 'dlt.acked') meter.done()
+  }
+  const watched = setup.done === 'CONFIRMED' ? { failpoint } : {}
+  const connector = createConnector({
+    clusters: { default: client },
+    bindings: { bench: bound },
+    runtime: runtimeWith({ ...watched, ...telemetry }),
+  })
+  await connector.start()
+  if (setup.done === 'READ') await readDeadLetters(client, topic, groupId, meter)
+  await meter.finished
+  const sent = commits.sent
+  await connector.stop()
+  return sent
 }
 
 /** Counts the records of the dead letter topic, like the peer's listener. */
-async function readDeadLetters(client: KafkaClient, groupId: string): Promise<void> {
-  const consumer = client.consumer({ groupId: `${groupId}-dead`, topics: [`${task.topic}.DLT`] })
+async function readDeadLetters(client: KafkaClient, topic: string, groupId: string, meter: PassMeter): Promise<void> {
+  const consumer = client.consumer({ groupId: `${groupId}-dead`, topics: [`${topic}.DLT`] })
   await consumer.start()
-  while (finished < task.records) for (const _ of await consumer.poll(500, 100)) finish()
+  while (!meter.isFinished) for (const _ of await consumer.poll(500, 100)) meter.done()
 }
 
 /** Consumes without a connector: polls, handles every record, and awaits a commit now and then. */
-async function pollRaw(client: KafkaClient, groupId: string, commitEvery: number): Promise<void> {
-  const consumer = client.consumer({ groupId, topics: [task.topic] })
+async function runClient({ topic, groupId, client, meter, look }: Bench, commits: CommitCount): Promise<number> {
+  const every = setup.pollsPerCommit ?? 1
+  const consumer = client.consumer({ groupId, topics: [topic] })
   await consumer.start()
   const handled = new Map<number, OffsetCommit>()
-  for (let polls = 1; finished < task.records; polls++) {
-    const records = await consumer.poll(binding.maxPollRecords ?? 500, 1_000)
-    look(records)
+  for (let polls = 1; !meter.isFinished; polls++) {
+    const records = await consumer.poll(setup.binding.maxPollRecords ?? 500, 1_000)
+    for (const record of records) {
+      look(record)
+      meter.done()
+    }
     for (const end of endsOf(records)) handled.set(end.partition, end)
-    if (polls % commitEvery !== 0 || handled.size === 0) continue
+    if (polls % every !== 0 || handled.size === 0) continue
     await consumer.commit([...handled.values()])
     handled.clear()
   }
+  const sent = commits.sent
+  await consumer.commit([...handled.values()])
+  return sent
 }
 
 /** Returns the next offset of each partition. Records of a partition are adjacent. */
@@ -98,31 +113,6 @@ function endsOf(records: readonly KafkaRecord[]): OffsetCommit[] {
   return lasts.map(({ topic, partition, epoch, offset }) => ({ topic, partition, epoch, offset: offset + 1n }))
 }
 
-function failpoint(name: string): void {
-  if (name === 'dlt.acked') finish()
-}
-
-async function startConnector(client: KafkaClient, groupId: string): Promise<void> {
-  const bound: Binding = { topic: task.topic, groupId, handler: handlers[handler], ...binding }
-  const watched = done === 'CONFIRMED' ? { failpoint } : {}
-  const measured = hasTelemetry === true ? { metrics: listen() } : {}
-  const connector = createConnector({
-    clusters: { default: client },
-    bindings: { bench: bound },
-    runtime: runtimeWith({ ...watched, ...measured }),
-  })
-  await connector.start()
-}
-
-const cpu = process.cpuUsage()
-const client = createKafkaClient({ brokers: [bootstrap] })
-const groupId = `bench-${process.pid}-${Date.now()}`
-await (pollsPerCommit === undefined ? startConnector(client, groupId) : pollRaw(client, groupId, pollsPerCommit))
-if (done === 'READ') await readDeadLetters(client, groupId)
-await all.promise
-if (handler === 'LOOKS' && bytes === 0) throw new Error('Nothing was read.')
-const seconds = (performance.now() - startedAt) / 1_000
-const { user, system } = process.cpuUsage(cpu)
-const result: ParticipantResult = { records: task.records, seconds, cpuSeconds: (user + system) / 1e6, heap }
-process.stdout.write(`${JSON.stringify(result)}\n`)
+for (const [pass, topic] of task.topics.entries())
+  process.stdout.write(`${JSON.stringify(await runPass(topic, pass))}\n`)
 process.exit(0)

@@ -1,11 +1,11 @@
-/** The setup of the connector for each case, and the work of its handler. */
+/** The setup of the connector for each case, and the kind of its handler. */
 
 import type { Binding } from '@waybill/connector'
 
 /** A binding and the kind of its handler. */
 export interface Setup {
   readonly binding: Partial<Omit<Binding, 'handler'>>
-  readonly handler: 'NOTHING' | 'LOOKS' | 'SLEEPS' | 'THROWS'
+  readonly handler: 'RETURNS' | 'BATCH' | 'SLEEPS' | 'THROWS'
   /** Records metrics and subscribes to engine events, as an exporter does. */
   readonly hasTelemetry?: boolean
   /** Runs the client alone, which commits after this many polls. */
@@ -22,12 +22,12 @@ export const setups = {
   /** With retry and breaker, like the peer. */
   MANUAL: {
     binding: { ...polls, ackMode: 'MANUAL', circuitBreaker: { enabled: true } },
-    handler: 'NOTHING',
+    handler: 'RETURNS',
     done: 'HANDLED',
   },
   MANUAL_IMMEDIATE: {
     binding: { ...polls, ackMode: 'MANUAL_IMMEDIATE' },
-    handler: 'NOTHING',
+    handler: 'RETURNS',
     done: 'HANDLED',
   },
   SLOW_BY_KEY: {
@@ -35,22 +35,21 @@ export const setups = {
     handler: 'SLEEPS',
     done: 'HANDLED',
   },
-  SLOW_BY_PARTITION: { binding: { ...polls, ackMode: 'MANUAL' }, handler: 'SLEEPS', done: 'HANDLED' },
-  /** A batch handler that reads each value, like the raw client. */
-  BULK: { binding: { ...polls, listenerType: 'BATCH' }, handler: 'LOOKS', done: 'HANDLED' },
+  /** A batch handler, like the raw client. */
+  BULK: { binding: { ...polls, listenerType: 'BATCH' }, handler: 'BATCH', done: 'HANDLED' },
   /** Makes as many commits as the connector, which commits batches of about four partitions at once. */
-  RAW: { binding: polls, handler: 'LOOKS', done: 'HANDLED', pollsPerCommit: 4 },
-  RAW_UNCOMMITTED: { binding: polls, handler: 'LOOKS', done: 'HANDLED', pollsPerCommit: Number.POSITIVE_INFINITY },
+  RAW: { binding: polls, handler: 'BATCH', done: 'HANDLED', pollsPerCommit: 4 },
+  RAW_UNCOMMITTED: { binding: polls, handler: 'BATCH', done: 'HANDLED', pollsPerCommit: Number.POSITIVE_INFINITY },
   /** Like MANUAL, except for the listener type. */
   BATCH: {
     binding: { ...polls, listenerType: 'BATCH', circuitBreaker: { enabled: true } },
-    handler: 'NOTHING',
+    handler: 'RETURNS',
     done: 'HANDLED',
   },
   /** Like MANUAL. */
   TELEMETRY: {
     binding: { ...polls, ackMode: 'MANUAL', circuitBreaker: { enabled: true } },
-    handler: 'NOTHING',
+    handler: 'RETURNS',
     done: 'HANDLED',
     hasTelemetry: true,
   },

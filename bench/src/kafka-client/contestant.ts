@@ -1,12 +1,14 @@
 /** The work of every client, each in a process of its own. */
 
+import type { PassMeter } from '../passes/pass-meter.ts'
+import type { Reads } from '../passes/pass-result.ts'
 import { keyOf, payloads } from './payloads.ts'
 
-/** The throughput and cost of a number of records. */
-export interface Throughput {
-  readonly perSecond: number
+/** The time and the CPU of a number of records. */
+export interface Cost {
+  readonly seconds: number
   /** User and system CPU of the whole client process. */
-  readonly cpuMicrosPerRecord: number
+  readonly cpuSeconds: number
 }
 
 /** A producer and a consumer of one topic in one process. */
@@ -15,14 +17,22 @@ export interface Relay extends AsyncDisposable {
   send(index: number, value: Buffer): void
 }
 
+/** The writing of `count` records to an empty topic. */
+export interface ProduceTask {
+  readonly topic: string
+  readonly count: number
+  readonly bytes: number
+  readonly shape: ProduceShape
+}
+
 /** One client. */
 export interface Contestant {
-  /** Reads `count` records of a filled topic from the beginning, and each value. */
-  consume(topic: string, count: number): Promise<Throughput>
-  /** Writes `count` records with the calls in flight of `shape`. */
-  produce(topic: string, count: number, bytes: number, shape: ProduceShape): Promise<Throughput>
+  /** Reads a filled topic from the beginning until the meter is finished. */
+  readonly consume?: (topic: string, reads: Reads, meter: PassMeter) => Promise<void>
+  /** Writes records with the calls in flight of the shape. */
+  readonly produce?: (task: ProduceTask) => Promise<Cost>
   /** Opens a {@link Relay} that passes on every value as soon as it is received. */
-  relay(topic: string, take: (value: Buffer) => void): Promise<Relay>
+  readonly relay?: (topic: string, take: (value: Buffer) => void) => Promise<Relay>
 }
 
 /** BATCH: 500 records per call, 5 calls in flight. SINGLE: one record per call, 1,000 calls in flight. */
@@ -30,29 +40,11 @@ export type ProduceShape = 'BATCH' | 'SINGLE'
 
 export const bootstrap: string = process.env['KAFKA_BOOTSTRAP'] ?? '127.0.0.1:9092'
 
-/** Times work that reports its first record. */
-export class Meter {
-  readonly #cpu = process.cpuUsage()
-  #startedAt = performance.now()
-  #hasStarted = false
-
-  /** Starts the clock. Rates count from the first record: joining a group is not measured. */
-  first(): void {
-    if (this.#hasStarted) return
-    this.#hasStarted = true
-    this.#startedAt = performance.now()
-  }
-
-  stop(count: number): Throughput {
-    const seconds = (performance.now() - this.#startedAt) / 1_000
-    const { user, system } = process.cpuUsage(this.#cpu)
-    return { perSecond: count / seconds, cpuMicrosPerRecord: (user + system) / count }
-  }
-}
+let groups = 0
 
 /** Returns a group id that was never used. */
 export function newGroupId(): string {
-  return `bench-${process.pid}-${Date.now()}`
+  return `bench-${process.pid}-${Date.now()}-${groups++}`
 }
 
 /** Sends `count` numbered records in `shape`; one call of `send` takes those from `from` to below `to`. */
@@ -74,23 +66,30 @@ async function sendAll(
 }
 
 /**
- * Times the writing of `count` records in `shape`, after one that opens the connections.
+ * Times the writing of `count` records, after one that opens the connections: its number is `count`.
  *
  * @param make - creates one record in the client's own form, where its own code would
  */
 export async function measureProduce<M>(
-  { count, bytes, shape }: { readonly count: number; readonly bytes: number; readonly shape: ProduceShape },
+  { count, bytes, shape }: ProduceTask,
   make: (key: Buffer, value: Buffer) => M,
   send: (messages: M[]) => Promise<unknown>,
-): Promise<Throughput> {
+): Promise<Cost> {
   const values = payloads(bytes)
   const sendRange = (from: number, to: number): Promise<unknown> => {
     const messages: M[] = []
     for (let index = from; index < to; index++) messages.push(make(keyOf(index), values[index & 1_023] as Buffer))
     return send(messages)
   }
-  await sendRange(0, 1)
-  const meter = new Meter()
-  await sendAll(shape, count, sendRange)
-  return meter.stop(count)
+  await sendRange(count, count + 1)
+  return costOf(() => sendAll(shape, count, sendRange))
+}
+
+/** Times one call. */
+export async function costOf(work: () => Promise<void>): Promise<Cost> {
+  const startedAt = performance.now()
+  const cpu = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(cpu)
+  return { seconds: (performance.now() - startedAt) / 1_000, cpuSeconds: (user + system) / 1e6 }
 }

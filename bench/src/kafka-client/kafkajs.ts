@@ -1,47 +1,46 @@
-import { Kafka, logLevel, Partitioners } from 'kafkajs'
-import { bootstrap, type Contestant, Meter, measureProduce, newGroupId } from './contestant.ts'
+import { type EachBatchPayload, Kafka, logLevel, Partitioners } from 'kafkajs'
+import { bootstrap, type Contestant, measureProduce, newGroupId } from './contestant.ts'
+import { takeWith } from './fetched-fields.ts'
 import { headers, keyOf } from './payloads.ts'
 
 const kafka = new Kafka({ brokers: [bootstrap], logLevel: logLevel.NOTHING })
 const headerObject = Object.fromEntries(headers)
 
+type Message = EachBatchPayload['batch']['messages'][number] & { readonly key: Buffer; readonly value: Buffer }
+
+function sizeOfHeaders(message: Message): number {
+  let bytes = 0
+  for (const name in message.headers) bytes += name.length + (message.headers[name] as Buffer).length
+  return bytes
+}
+
 /** kafkajs, with its batch callback. */
 export const kafkajs: Contestant = {
-  async consume(topic, count) {
+  async consume(topic, reads, meter) {
     const consumer = kafka.consumer({ groupId: newGroupId() })
     await consumer.connect()
     await consumer.subscribe({ topic, fromBeginning: true })
-    const meter = new Meter()
-    let seen = 0
-    let bytes = 0
-    const done = Promise.withResolvers<ReturnType<Meter['stop']>>()
+    const take = takeWith(meter, reads, sizeOfHeaders)
     await consumer.run({
       autoCommit: false,
       eachBatch: async ({ batch }) => {
-        meter.first()
-        for (const { value } of batch.messages) {
-          seen++
-          bytes += value?.length ?? 0
-        }
-        if (seen >= count) done.resolve(meter.stop(seen))
+        for (const message of batch.messages) take(message as Message)
       },
     })
-    const result = await done.promise
+    await meter.finished
     await consumer.disconnect()
-    if (bytes === 0) throw new Error('Nothing was read.')
-    return result
   },
 
-  async produce(topic, count, bytes, shape) {
+  async produce(task) {
     const producer = kafka.producer({ idempotent: true, createPartitioner: Partitioners.DefaultPartitioner })
     await producer.connect()
-    const result = await measureProduce(
-      { count, bytes, shape },
+    const cost = await measureProduce(
+      task,
       (key, value) => ({ key, value, headers: headerObject }),
-      (messages) => producer.send({ topic, acks: -1, messages }),
+      (messages) => producer.send({ topic: task.topic, acks: -1, messages }),
     )
     await producer.disconnect()
-    return result
+    return cost
   },
 
   async relay(topic, take) {

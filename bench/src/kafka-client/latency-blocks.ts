@@ -8,7 +8,11 @@ import { createInterface } from 'node:readline'
 import type { Contestant, Relay } from './contestant.ts'
 
 /** Serves the input until it ends. */
-export async function serveLatencyBlocks(client: Contestant, topic: string, perSecond: number): Promise<void> {
+export async function serveLatencyBlocks(
+  client: Pick<Required<Contestant>, 'relay'>,
+  topic: string,
+  perSecond: number,
+): Promise<void> {
   const arrivals = new Arrivals()
   await using relay = await client.relay(topic, (value) => arrivals.take(value))
   for await (const line of createInterface({ input: process.stdin })) {

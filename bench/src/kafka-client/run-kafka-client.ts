@@ -3,121 +3,150 @@
  * contestants alike. Rates, CPU and latencies are ratios to the reference of the same round.
  */
 
-import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { createKafkaClient } from '@waybill/kafka'
 import type { BenchOptions } from '../bench-options.ts'
-import { javaCommand, prepareJava, runJava } from '../java-project.ts'
+import { javaCommand, prepareJava } from '../java-project.ts'
+import { problemOfCopies, problemOfPass } from '../passes/check-passes.ts'
+import { type Contestant, runContest } from '../passes/contest.ts'
+import { headerBytes, keyBytes, NumberedTopics } from '../passes/numbered-topics.ts'
+import type { PassResult, PassTask } from '../passes/pass-result.ts'
+import { nodeFlags, runJavaPasses, runNode } from '../passes/run-contestant.ts'
 import { type BenchLine, compare } from '../statistics.ts'
-import { type BenchCase, cases, type Reference, references } from './cases.ts'
-import { bootstrap, type Throughput } from './contestant.ts'
-import { headers, keyOf, payloads } from './payloads.ts'
+import { type ClientCase, type ClientName, cases } from './cases.ts'
+import { bootstrap } from './contestant.ts'
+import { prepareLibrdkafka } from './librdkafka-project.ts'
+import type { ClientTask } from './participant.ts'
+import { keys } from './payloads.ts'
 import { type Latency, type LatencyCommand, measureLatency } from './run-latency.ts'
+import { copiesOf } from './written-records.ts'
 
-const run = promisify(execFile)
 const participant = join(import.meta.dirname, 'participant.ts')
+const bench = 'kafka-client'
+const passes = 3
+const waitSeconds = 120
+/** The polls of the Java consumer, as large as ours. */
+const poll = 5_000
 
-type Name = 'waybill' | Reference
+type RecordCase = Exclude<ClientCase, { readonly work: 'latency' }>
 
-/** Runs every case. */
-export async function runKafkaClientBench({ rounds, only, progress, report }: BenchOptions): Promise<void> {
-  await using client = createKafkaClient({ brokers: [bootstrap] })
+/** Runs every case whose name contains `only`. */
+export async function runKafkaClientBench(options: BenchOptions): Promise<void> {
+  const { rounds, only, progress, report, records = Number.POSITIVE_INFINITY } = options
   const chosen = cases.filter(({ name }) => name.includes(only))
-  const noJava = await prepareJava()
-  if (noJava !== undefined) progress(`Java skipped: ${noJava}`)
-  const contestants: Name[] = ['waybill', ...references.filter((name) => name !== 'java' || noJava === undefined)]
-  const stamp = Date.now()
-  const topics: string[] = []
-  const createTopic = async (name: string): Promise<string> => {
-    await client.admin.createTopics([{ topic: name, partitions: 8, replication: 1 }])
-    topics.push(name)
-    return name
-  }
-  try {
-    for (const one of chosen) {
-      const ownTopic = (): Promise<string> => createTopic(`bench-${stamp}-${topics.length}`)
-      const announce = (round: number, contestant: string): void =>
-        progress(`${one.name}: round ${round} of ${rounds}, ${contestant}`)
-      if (one.task === 'latency') {
-        const commands = new Map<Name, LatencyCommand>()
-        for (const name of contestants) commands.set(name, latencyCommand(name, await ownTopic()))
-        const latencies = await measureLatency(commands, rounds, (round) => announce(round, 'all in turn'))
-        for (const line of linesOf(one, latencies)) report(line)
-        continue
-      }
-      const shared = await ownTopic()
-      if (one.task === 'consume') await fill(client, shared, one, progress)
-      const results = new Map<Name, Throughput[]>(contestants.map((name) => [name, []]))
-      for (let round = 1; round <= rounds; round++) {
-        for (const name of contestants) {
-          announce(round, name)
-          const topic = one.task === 'consume' ? shared : await ownTopic()
-          results.get(name)?.push(await measure(name, one, topic))
-        }
-      }
-      for (const line of linesOf(one, results)) report(line)
+  const missing = await findMissing(chosen, progress)
+  await using client = createKafkaClient({ brokers: [bootstrap] })
+  await using topics = new NumberedTopics(client, 'bench-client')
+  for (const one of chosen) {
+    const names: ClientName[] = ['waybill', ...one.rivals.filter((name) => !missing.has(name))]
+    if (one.work === 'latency') {
+      for (const line of await runLatency(one.name, names, topics, rounds, progress)) report(line)
+      continue
     }
-  } finally {
-    await client.admin.deleteTopics(topics)
+    const limited = { ...one, count: Math.min(one.count, records) }
+    const shared = one.work === 'consume' ? await filledTopic(limited, topics) : undefined
+    const contestants = names.map((name) => contestantOf(limited, name, topics, shared))
+    for (const line of await runContest({ bench, case: one.name }, contestants, rounds, progress)) report(line)
+    if (shared !== undefined) await topics.delete([shared])
   }
 }
 
-async function measure(name: Name, one: BenchCase, topic: string): Promise<Throughput> {
-  const count = name === 'waybill' ? one.count : (one.slowCount ?? one.count)
-  const args = { topic, count, bytes: one.bytes, shape: one.shape ?? 'BATCH' }
-  if (name === 'java') return JSON.parse(await runJava(one.task, args)) as Throughput
-  const { stdout } = await run(process.execPath, participantArgs({ client: name, task: one.task, ...args }))
-  return JSON.parse(stdout) as Throughput
+/** Prepares the clients that are not installed with the benchmarks, and says why one is skipped. */
+async function findMissing(chosen: readonly ClientCase[], progress: (text: string) => void): Promise<Set<ClientName>> {
+  const missing = new Set<ClientName>()
+  const optional = { java: prepareJava, librdkafka: prepareLibrdkafka } as const
+  for (const name of ['java', 'librdkafka'] as const) {
+    if (!chosen.some(({ rivals }) => rivals.includes(name))) continue
+    const reason = await optional[name]()
+    if (reason === undefined) continue
+    progress(`${name} skipped: ${reason}`)
+    missing.add(name)
+  }
+  return missing
 }
 
-function latencyCommand(name: Name, topic: string): LatencyCommand {
-  const args = { topic, rate: 200 }
-  if (name === 'java') return javaCommand('latency', args)
-  return { command: process.execPath, args: participantArgs({ client: name, task: 'latency', ...args }) }
+function filledTopic({ count, bytes }: RecordCase, topics: NumberedTopics): Promise<string> {
+  return topics.filled({ records: count, keys: keys.length, valueBytes: bytes })
 }
 
-function participantArgs(flags: Readonly<Record<string, string | number>>): string[] {
-  const given = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)
-  return ['--conditions=@waybill/source', '--no-warnings', participant, ...given]
-}
-
-function* linesOf(one: BenchCase, results: ReadonlyMap<Name, readonly (Throughput | Latency)[]>): Generator<BenchLine> {
-  const valuesOf = (name: Name, field: string): number[] =>
-    (results.get(name) ?? []).map((result) => (result as unknown as Record<string, number>)[field] as number)
-  const metrics =
-    one.task === 'latency'
-      ? [
-          { field: 'p50Ms', unit: 'ms p50', isLowerBetter: true },
-          { field: 'p99Ms', unit: 'ms p99', isLowerBetter: true },
-        ]
-      : [
-          { field: 'perSecond', unit: 'records/s', isLowerBetter: false },
-          { field: 'cpuMicrosPerRecord', unit: 'CPU µs/record', isLowerBetter: true },
-        ]
-  for (const reference of results.keys()) {
-    if (reference === 'waybill') continue
-    for (const { field, unit, isLowerBetter } of metrics) {
-      const names = { bench: 'kafka-client', case: one.name, unit, reference }
-      yield compare(names, valuesOf('waybill', field), valuesOf(reference, field), isLowerBetter)
-    }
+/** Creates a contestant. It reads the shared topic, or writes to one of its own in each pass. */
+function contestantOf(
+  one: RecordCase,
+  name: ClientName,
+  topics: NumberedTopics,
+  shared: string | undefined,
+): Contestant {
+  return {
+    name,
+    async run() {
+      const own: string[] = []
+      for (let pass = 0; shared === undefined && pass < passes; pass++) own.push(await topics.empty())
+      const task: PassTask = {
+        topics: shared === undefined ? own : Array<string>(passes).fill(shared),
+        records: one.count,
+        reads: one.work === 'consume' ? one.reads : 'NOTHING',
+        waitSeconds,
+      }
+      const results = await measure(one, name, task)
+      for (const result of results) await check(one, result, topics)
+      if (own.length > 0) await topics.delete(own)
+      return results
+    },
   }
 }
 
-async function fill(
-  client: ReturnType<typeof createKafkaClient>,
-  topic: string,
-  one: BenchCase,
+function measure(one: RecordCase, name: ClientName, task: PassTask): Promise<PassResult[]> {
+  const { work, bytes } = one
+  if (name === 'java') return runJavaPasses(work, task, { bytes, poll })
+  const shape = work === 'produce' ? one.shape : 'BATCH'
+  const own: ClientTask = { ...task, client: name, work, bytes, shape, rate: 0 }
+  return runNode(participant, own)
+}
+
+/** @throws Error if a record was lost or repeated */
+async function check(one: RecordCase, result: PassResult, topics: NumberedTopics): Promise<void> {
+  const { count: records, bytes: valueBytes } = one
+  const problem =
+    one.work === 'consume'
+      ? problemOfPass(result, { records, reads: one.reads, keyBytes, valueBytes, headerBytes })
+      : problemOfCopies(await copiesOf(topics, result.topic, records, valueBytes))
+  if (problem !== undefined) throw new Error(`${problem}, in pass ${result.pass + 1}`)
+}
+
+async function runLatency(
+  name: string,
+  clients: readonly ClientName[],
+  topics: NumberedTopics,
+  rounds: number,
   progress: (text: string) => void,
-): Promise<void> {
-  progress(`${one.name}: filling ${one.count} records`)
-  await using producer = client.producer('EVENT', { compression: 'NONE' })
-  const values = payloads(one.bytes)
-  for (let from = 0; from < one.count; from += 10_000) {
-    const sends: Promise<unknown>[] = []
-    for (let index = from; index < Math.min(one.count, from + 10_000); index++) {
-      sends.push(producer.send({ topic, key: keyOf(index), value: values[index & 1_023] as Buffer, headers }))
+): Promise<BenchLine[]> {
+  const commands = new Map<ClientName, LatencyCommand>()
+  for (const client of clients) commands.set(client, latencyCommand(client, await topics.empty()))
+  const latencies = await measureLatency(commands, rounds, (round) =>
+    progress(`${name}: round ${round} of ${rounds}, all in turn`),
+  )
+  return clients.slice(1).flatMap((reference) => {
+    const compareBy = (unit: string, value: (latency: Latency) => number): BenchLine => {
+      const of = (client: ClientName): number[] => (latencies.get(client) ?? []).map(value)
+      return compare({ bench, case: name, unit, reference }, of('waybill'), of(reference), true)
     }
-    await Promise.all(sends)
+    return [compareBy('ms p50', ({ p50Ms }) => p50Ms), compareBy('ms p99', ({ p99Ms }) => p99Ms)]
+  })
+}
+
+function latencyCommand(name: ClientName, topic: string): LatencyCommand {
+  const rate = 200
+  if (name === 'java') return javaCommand('latency', { topic, rate })
+  const task: ClientTask = {
+    topics: [topic],
+    records: 0,
+    reads: 'NOTHING',
+    waitSeconds,
+    client: name,
+    work: 'latency',
+    bytes: 100,
+    shape: 'SINGLE',
+    rate,
   }
+  return { command: process.execPath, args: [...nodeFlags, participant, JSON.stringify(task)] }
 }

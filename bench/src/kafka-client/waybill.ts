@@ -1,10 +1,11 @@
 import { createKafkaClient } from '@waybill/kafka'
-import { bootstrap, type Contestant, Meter, measureProduce, newGroupId } from './contestant.ts'
+import { lookWith } from '../connector/handlers.ts'
+import { bootstrap, type Contestant, measureProduce, newGroupId } from './contestant.ts'
 import { headers, keyOf } from './payloads.ts'
 
 /** Waybill's client, as the connector uses it. */
 export const waybill: Contestant = {
-  async consume(topic, count) {
+  async consume(topic, reads, meter) {
     await using client = createKafkaClient({ brokers: [bootstrap] })
     const consumer = client.consumer({
       groupId: newGroupId(),
@@ -12,28 +13,23 @@ export const waybill: Contestant = {
       prefetchRecords: 50_000,
     })
     await consumer.start()
-    const meter = new Meter()
-    let seen = 0
-    let bytes = 0
-    while (seen < count) {
+    const look = lookWith(meter, reads)
+    while (!meter.isFinished) {
       for (const record of await consumer.poll(5_000, 1_000)) {
-        meter.first()
-        seen++
-        bytes += record.value?.length ?? 0
+        look(record)
+        meter.done()
       }
     }
-    if (bytes === 0) throw new Error('Nothing was read.')
-    return meter.stop(seen)
   },
 
-  async produce(topic, count, bytes, shape) {
+  async produce(task) {
     await using client = createKafkaClient({ brokers: [bootstrap] })
     // Whole batches need no linger, as in the two clients that have none.
-    const linger = shape === 'BATCH' ? { lingerMs: 0 } : {}
+    const linger = task.shape === 'BATCH' ? { lingerMs: 0 } : {}
     const producer = client.producer('EVENT', { compression: 'NONE', ...linger })
     return await measureProduce(
-      { count, bytes, shape },
-      (key, value) => producer.send({ topic, key, value, headers }),
+      task,
+      (key, value) => producer.send({ topic: task.topic, key, value, headers }),
       (sends) => Promise.all(sends),
     )
   },

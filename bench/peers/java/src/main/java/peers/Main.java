@@ -3,7 +3,7 @@ package peers;
 import java.util.HashMap;
 import java.util.Map;
 
-/** One task of the benchmark with a Java peer: the task, then name=value. Prints one JSON object. */
+/** One task of the benchmark with a Java peer: the task, then name=value. Prints a JSON object for each pass. */
 public final class Main {
   private static final Map<String, String> arguments = new HashMap<>();
 
@@ -52,15 +52,16 @@ public final class Main {
       arguments.put(pair[0], pair[1]);
     }
     switch (args[0]) {
-      case "consume" -> Consume.run();
+      case "consume" -> Pass.runAll(Consume::run);
       case "produce" -> Produce.run();
       case "latency" -> Latency.run();
       case "moves" -> Moves.run();
-      case "spring-r4j" -> SpringListen.withResilience4j();
-      case "spring-manual-immediate" -> SpringListen.manualImmediate();
-      case "spring-tiers" -> SpringTiers.run();
-      case "spring-dlt" -> SpringDeadLetter.run();
-      case "parallel-consumer" -> ParallelConsume.run();
+      case "spring-r4j" -> Pass.runAll(SpringListen::withResilience4j);
+      case "spring-manual-immediate" -> Pass.runAll(SpringListen::manualImmediate);
+      case "spring-tiers" -> Pass.runAll(SpringTiers::run);
+      case "spring-dlt" -> Pass.runAll(SpringDeadLetter::run);
+      case "parallel-consumer" -> Pass.runAll(ParallelConsume::onThreads);
+      case "parallel-consumer-reactor" -> Pass.runAll(ParallelConsume::onReactor);
       default -> throw new IllegalArgumentException("No task " + args[0]);
     }
     System.exit(0);

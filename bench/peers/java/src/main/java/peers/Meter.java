@@ -4,12 +4,14 @@ import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.Locale;
 
-/** Time from the first record on, and CPU of the whole process. */
+/** Time from the first record on, and CPU of the whole process from the creation on. */
 final class Meter {
   private static final OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-  private final long cpuNanos = system.getProcessCpuTime();
+  private final long cpuFrom = system.getProcessCpuTime();
   private volatile long startedAt = System.nanoTime();
   private volatile boolean hasStarted;
+  private double seconds;
+  private double cpuSeconds;
 
   /** From any thread: the first of them counts. */
   void first() {
@@ -21,21 +23,13 @@ final class Meter {
     }
   }
 
-  /** Reports a case of the client. */
-  void print(long count) {
-    System.out.printf(Locale.ROOT, "{\"perSecond\":%.1f,\"cpuMicrosPerRecord\":%.4f}%n", count / seconds(), cpuSeconds() * 1e6 / count);
+  void stop() {
+    seconds = (System.nanoTime() - startedAt) / 1e9;
+    cpuSeconds = (system.getProcessCpuTime() - cpuFrom) / 1e9;
   }
 
-  /** Reports a case of the connector. */
-  void printTotals(long records) {
-    System.out.printf(Locale.ROOT, "{\"records\":%d,\"seconds\":%.4f,\"cpuSeconds\":%.4f}%n", records, seconds(), cpuSeconds());
-  }
-
-  private double seconds() {
-    return (System.nanoTime() - startedAt) / 1e9;
-  }
-
-  private double cpuSeconds() {
-    return (system.getProcessCpuTime() - cpuNanos) / 1e9;
+  /** Returns the fields of a JSON object. */
+  String fields() {
+    return String.format(Locale.ROOT, "\"seconds\":%.4f,\"cpuSeconds\":%.4f", seconds, cpuSeconds);
   }
 }

@@ -17,31 +17,32 @@ import org.springframework.util.backoff.FixedBackOff;
  * is done when its dead letter is acknowledged.
  */
 final class SpringDeadLetter {
-  static void run() throws Exception {
-    var topic = Main.text("topic");
-    Topics.createLike(topic, topic + "-dlt");
-    var countdown = new Countdown(Main.number("count"));
-    var properties = new ContainerProperties(topic);
-    properties.setGroupId(Main.group());
+  static void run(Pass pass) throws Exception {
+    Topics.createLike(pass.topic, pass.topic + "-dlt");
+    var properties = new ContainerProperties(pass.topic);
+    properties.setGroupId(pass.group);
     properties.setMessageListener((MessageListener<byte[], byte[]>) record -> {
-      countdown.begin();
+      pass.read(record);
       throw new Failure();
     });
     var consumers = new DefaultKafkaConsumerFactory<byte[], byte[]>(Main.consumerProperties());
     var container = new ConcurrentMessageListenerContainer<>(consumers, properties);
-    container.setCommonErrorHandler(errorHandler(countdown));
+    container.setConcurrency(Main.number("concurrency"));
+    var producers = new DefaultKafkaProducerFactory<byte[], byte[]>(Main.promptProducerProperties());
+    container.setCommonErrorHandler(errorHandler(pass, new KafkaTemplate<>(producers)));
     container.start();
-    countdown.await();
+    pass.await();
+    container.metrics().values().forEach(pass::countCommits);
     container.stop();
+    producers.destroy();
   }
 
-  private static DefaultErrorHandler errorHandler(Countdown countdown) {
-    var producers = new DefaultKafkaProducerFactory<byte[], byte[]>(Main.promptProducerProperties());
-    var recoverer = new DeadLetterPublishingRecoverer(new KafkaTemplate<>(producers)) {
+  private static DefaultErrorHandler errorHandler(Pass pass, KafkaTemplate<byte[], byte[]> template) {
+    var recoverer = new DeadLetterPublishingRecoverer(template) {
       @Override
       public void accept(ConsumerRecord<?, ?> record, Consumer<?, ?> consumer, Exception error) {
         super.accept(record, consumer, error);
-        countdown.done();
+        pass.done(record);
       }
     };
     var handler = new DefaultErrorHandler(recoverer, new FixedBackOff(0, 0));

@@ -8,44 +8,43 @@ import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 import org.springframework.kafka.listener.ContainerProperties;
 import org.springframework.kafka.listener.ContainerProperties.AckMode;
 
-/** Spring's listener container with a handler that does nothing, acknowledged record by record. */
+/** Spring's listener container, acknowledged record by record. `commits` is SYNC or ASYNC, `concurrency` its consumers. */
 final class SpringListen {
-  /** MANUAL: commits after each poll. The handler runs in a retry within a circuit breaker, both as they come. */
-  static void withResilience4j() throws InterruptedException {
-    var countdown = new Countdown(Main.number("count"));
+  /** MANUAL: commits after each poll. The handler runs in a retry within a circuit breaker, both with their defaults. */
+  static void withResilience4j(Pass pass) throws InterruptedException {
     var breaker = CircuitBreaker.ofDefaults("bench");
     var retry = Retry.ofDefaults("bench");
-    listen(countdown, AckMode.MANUAL, (record, acknowledgment) -> {
-      CircuitBreaker.decorateRunnable(breaker, Retry.decorateRunnable(retry, () -> handle(countdown))).run();
+    listen(pass, AckMode.MANUAL, (record, acknowledgment) -> {
+      CircuitBreaker.decorateRunnable(breaker, Retry.decorateRunnable(retry, () -> pass.read(record))).run();
       acknowledgment.acknowledge();
+      pass.done(record);
     });
   }
 
-  /** MANUAL_IMMEDIATE: each record's commit is waited for. */
-  static void manualImmediate() throws InterruptedException {
-    var countdown = new Countdown(Main.number("count"));
-    listen(countdown, AckMode.MANUAL_IMMEDIATE, (record, acknowledgment) -> {
-      handle(countdown);
+  /** MANUAL_IMMEDIATE: commits each record; a synchronous commit is awaited before the next record. */
+  static void manualImmediate(Pass pass) throws InterruptedException {
+    listen(pass, AckMode.MANUAL_IMMEDIATE, (record, acknowledgment) -> {
+      pass.read(record);
       acknowledgment.acknowledge();
+      pass.done(record);
     });
   }
 
-  private static void handle(Countdown countdown) {
-    countdown.begin();
-    countdown.done();
-  }
-
-  private static void listen(Countdown countdown, AckMode mode, AcknowledgingMessageListener<byte[], byte[]> listener)
+  private static void listen(Pass pass, AckMode mode, AcknowledgingMessageListener<byte[], byte[]> listener)
       throws InterruptedException {
-    var properties = new ContainerProperties(Main.text("topic"));
-    properties.setGroupId(Main.group());
+    var properties = new ContainerProperties(pass.topic);
+    properties.setGroupId(pass.group);
     properties.setAckMode(mode);
-    properties.setSyncCommits(true);
+    properties.setSyncCommits(Main.text("commits").equals("SYNC"));
     properties.setMessageListener(listener);
-    var consumers = new DefaultKafkaConsumerFactory<byte[], byte[]>(Main.consumerProperties());
+    var consumer = Main.consumerProperties();
+    consumer.put("max.poll.records", Main.text("poll"));
+    var consumers = new DefaultKafkaConsumerFactory<byte[], byte[]>(consumer);
     var container = new ConcurrentMessageListenerContainer<>(consumers, properties);
+    container.setConcurrency(Main.number("concurrency"));
     container.start();
-    countdown.await();
+    pass.await();
+    container.metrics().values().forEach(pass::countCommits);
     container.stop();
   }
 }

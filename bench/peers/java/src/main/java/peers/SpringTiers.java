@@ -7,6 +7,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.annotation.EnableKafka;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
 import org.springframework.kafka.core.DefaultKafkaProducerFactory;
@@ -23,14 +24,16 @@ import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
  * error, no linger. A record is done when the listener of the dead letter topic has it.
  */
 final class SpringTiers {
-  private static Countdown countdown;
+  private static volatile Pass pass;
 
-  static void run() throws InterruptedException {
-    countdown = new Countdown(Main.number("count"));
-    System.setProperty("peers.topic", Main.text("topic"));
-    System.setProperty("peers.group", Main.group());
+  static void run(Pass next) throws InterruptedException {
+    pass = next;
+    System.setProperty("peers.topic", pass.topic);
+    System.setProperty("peers.group", pass.group);
     try (var context = new AnnotationConfigApplicationContext(NoSeek.class, Beans.class)) {
-      countdown.await();
+      pass.await();
+      var containers = context.getBean(KafkaListenerEndpointRegistry.class).getAllListenerContainers();
+      containers.forEach(container -> container.metrics().values().forEach(pass::countCommits));
     }
   }
 
@@ -54,6 +57,7 @@ final class SpringTiers {
     ConcurrentKafkaListenerContainerFactory<byte[], byte[]> kafkaListenerContainerFactory(ConsumerFactory<byte[], byte[]> consumers) {
       var factory = new ConcurrentKafkaListenerContainerFactory<byte[], byte[]>();
       factory.setConsumerFactory(consumers);
+      factory.setConcurrency(Main.number("concurrency"));
       return factory;
     }
 
@@ -91,12 +95,12 @@ final class SpringTiers {
   static class Listener {
     @KafkaListener(topics = "#{systemProperties['peers.topic']}", groupId = "#{systemProperties['peers.group']}")
     public void handle(ConsumerRecord<byte[], byte[]> record) {
-      countdown.begin();
+      pass.readShared(record);
       throw new Failure();
     }
 
     public void dead(ConsumerRecord<byte[], byte[]> record) {
-      countdown.done();
+      pass.doneShared(record);
     }
   }
 }
