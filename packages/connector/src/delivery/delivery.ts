@@ -18,13 +18,16 @@ import type { DeliveryDeps, StageDeps } from './delivery-deps.ts'
 import type { DeliveryScope } from './delivery-scope.ts'
 import { DeliverySpans } from './delivery-spans.ts'
 import { guard, isRefusing } from './guard.ts'
-import { invoke } from './invoke.ts'
+import { FirstAttempt, type HandlerFailure, invoke } from './invoke.ts'
 import type { Outcome } from './outcome.ts'
 import { PollInterval } from './poll-interval.ts'
 import { prepareInTime } from './prepare-in-time.ts'
-import type { Ready } from './stage-values.ts'
+import type { Completion, Ready } from './stage-values.ts'
 import { isUnverified, verifyReplay } from './verify-replay.ts'
 import type { Slice, Work } from './work.ts'
+
+/** A delivery that has begun: its outcome, or the call of its handler that is still running. */
+export type Begun = Outcome | FirstAttempt | Promise<Outcome>
 
 /** Delivers the records of a binding, on its source and its tiers alike. */
 export class Delivery {
@@ -37,27 +40,62 @@ export class Delivery {
     this.#spans = DeliverySpans.of(deps)
   }
 
-  /** Delivers one record: decode ▸ deduplicate ▸ {@link attempt}. Never rejects because of the record or its handler. */
-  deliver(work: Work, scope: DeliveryScope): Promise<Outcome> {
-    const decoded = decode(work, this.#deps)
-    if (decoded === foreignReady && isUnverified(work)) return this.#deliverUnverified(work, scope)
-    const ready = deduplicate(work, decoded, this.#deps)
-    return ready instanceof Promise ? this.#whenReady(work, ready, scope) : this.attempt(work, ready, scope)
+  /** Delivers one record: decode ▸ deduplicate ▸ {@link attempt}. Never fails because of the record or its handler. */
+  deliver(work: Work, scope: DeliveryScope): Outcome | Promise<Outcome> {
+    return this.#complete(work, this.begin(work, scope))
   }
 
   /**
-   * Takes a prepared record, or the first of a prepared batch, through guard ▸ invoke ▸ decide. Awaits only what is a
-   * promise: a record with a synchronous handler costs one promise, of this function.
+   * Begins to deliver one record. A call that is still running is returned as such: its caller awaits the promise of the
+   * handler, passes the result to {@link end}, and no record costs another promise.
    */
-  attempt(work: Work, ready: Ready, scope: DeliveryScope): Promise<Outcome> {
-    const span = this.#spans?.begin(work, ready)
-    return span === undefined ? this.#attempt(work, ready, scope) : span.run(() => this.#attempt(work, ready, scope))
+  begin(work: Work, scope: DeliveryScope): Begun {
+    const decoded = decode(work, this.#deps)
+    if (decoded === foreignReady && isUnverified(work)) return this.#deliverUnverified(work, scope)
+    const ready = deduplicate(work, decoded, this.#deps)
+    return ready instanceof Promise ? this.#whenReady(work, ready, scope) : this.#begin(work, ready, scope)
   }
 
-  async #attempt(work: Work, ready: Ready, scope: DeliveryScope): Promise<Outcome> {
+  /** Completes a delivery whose handler has returned or failed. */
+  end(work: Work, call: FirstAttempt, failure: HandlerFailure | undefined): Outcome | Promise<Outcome> {
+    const { span } = work
+    return span === undefined ? this.#end(work, call, failure) : span.run(() => this.#end(work, call, failure))
+  }
+
+  #end(work: Work, call: FirstAttempt, failure: HandlerFailure | undefined): Outcome | Promise<Outcome> {
+    const completion = call.end(failure)
+    return completion instanceof Promise ? this.#whenCompleted(work, completion) : this.#decide(work, completion)
+  }
+
+  /** Takes a prepared record, or the first of a prepared batch, through guard ▸ invoke ▸ decide. */
+  attempt(work: Work, ready: Ready, scope: DeliveryScope): Outcome | Promise<Outcome> {
+    return this.#complete(work, this.#begin(work, ready, scope))
+  }
+
+  #begin(work: Work, ready: Ready, scope: DeliveryScope): Begun {
+    const span = this.#spans?.begin(work, ready)
+    return span === undefined ? this.#invoke(work, ready, scope) : span.run(() => this.#invoke(work, ready, scope))
+  }
+
+  #invoke(work: Work, ready: Ready, scope: DeliveryScope): Begun {
     const passage = guard(work, ready, scope, this.#deps)
     const completion = invoke(work, ready, passage, scope, this.#deps)
-    const outcome = decide(work, completion instanceof Promise ? await completion : completion, this.#deps)
+    if (completion instanceof FirstAttempt) return completion
+    return completion instanceof Promise ? this.#whenCompleted(work, completion) : this.#decide(work, completion)
+  }
+
+  #complete(work: Work, begun: Begun): Outcome | Promise<Outcome> {
+    if (!(begun instanceof FirstAttempt)) return begun
+    const { span } = work
+    return this.#whenCompleted(work, span === undefined ? begun.completion() : span.run(() => begun.completion()))
+  }
+
+  async #whenCompleted(work: Work, completing: Promise<Completion>): Promise<Outcome> {
+    return this.#decide(work, await completing)
+  }
+
+  #decide(work: Work, completion: Completion): Outcome {
+    const outcome = decide(work, completion, this.#deps)
     return this.#spans === undefined ? outcome : this.#spans.end(work, outcome)
   }
 

@@ -22,72 +22,116 @@ import { callHandler, type Invoking } from './call-handler.ts'
 import type { StageDeps } from './delivery-deps.ts'
 import type { DeliveryScope } from './delivery-scope.ts'
 import type { Passage } from './guard.ts'
-import type { Completion, Ready } from './stage-values.ts'
+import type { Completion, HandlerCall, Ready } from './stage-values.ts'
 import type { Work } from './work.ts'
 
 const cancelled: Completion = Object.freeze({ kind: 'CANCELLED' })
 
-/** Makes the attempts of one delivery. Never rejects because of the handler. */
+/**
+ * Makes the attempts of one delivery. Never fails because of the handler. A first attempt that is still running is
+ * returned as such: its caller awaits the promise of the handler, and no promise of a function in between.
+ */
 export function invoke(
   work: Work,
   ready: Ready,
   passage: Passage,
   scope: DeliveryScope,
   deps: StageDeps,
-): Completion | Promise<Completion> {
+): Completion | FirstAttempt | Promise<Completion> {
   if (ready.kind !== 'RUN') return ready
   if (passage === 'CANCELLED') return cancelled
-  const invoking: Invoking = { work, call: ready, scope, deps }
-  if (passage === 'PER_ATTEMPT') return new Retries(invoking, ready.firstFailure).completion()
-  return attemptOnce(invoking, typeof passage === 'string' ? undefined : passage)
+  const first = new FirstAttempt(work, ready, scope, deps, typeof passage === 'string' ? undefined : passage)
+  return passage === 'PER_ATTEMPT' ? new Retries(first, ready.firstFailure).completion() : first.start()
 }
 
-function attemptOnce(invoking: Invoking, permit: CircuitPermit | undefined): Completion | Promise<Completion> {
-  const { work, deps } = invoking
-  const { clock, failpoint } = deps.runtime
-  const startedAt = work.startedAt ?? clock.monotonic()
-  try {
-    const running = callHandler(invoking, 1)
-    if (running !== undefined) return whenReturned(invoking, permit, startedAt, running, failpoint)
-    const after = failpoint('handler.after')
-    if (after !== undefined) return whenReturned(invoking, permit, startedAt, after, undefined)
-  } catch (error) {
-    return retriesAfter(error, invoking, permit, startedAt).completion()
+/** The error that a handler failed with. It may be anything, also undefined. */
+export interface HandlerFailure {
+  readonly error: unknown
+}
+
+/** The first attempt of a delivery. One object is all that it allocates around the call. */
+export class FirstAttempt implements Invoking {
+  readonly work: Work
+  readonly call: HandlerCall
+  readonly scope: DeliveryScope
+  readonly deps: StageDeps
+  readonly #permit: CircuitPermit | undefined
+  readonly #startedAt: number
+  #running: Promise<void> | void = undefined
+  #isBehindHandler = false
+
+  constructor(work: Work, call: HandlerCall, scope: DeliveryScope, deps: StageDeps, permit: CircuitPermit | undefined) {
+    this.work = work
+    this.call = call
+    this.scope = scope
+    this.deps = deps
+    this.#permit = permit
+    this.#startedAt = work.startedAt ?? deps.runtime.clock.monotonic()
   }
-  return returned(permit, clock.monotonic() - startedAt)
-}
 
-async function whenReturned(
-  invoking: Invoking,
-  permit: CircuitPermit | undefined,
-  startedAt: number,
-  running: Promise<void>,
-  failpoint: Runtime['failpoint'] | undefined,
-): Promise<Completion> {
-  try {
-    await running
-    const after = failpoint?.('handler.after')
-    if (after !== undefined) await after
-  } catch (error) {
-    return retriesAfter(error, invoking, permit, startedAt).completion()
+  /** The promise of the handler while it runs. It may reject. */
+  get running(): Promise<void> | void {
+    return this.#running
   }
-  return returned(permit, invoking.deps.runtime.clock.monotonic() - startedAt)
-}
 
-function returned(permit: CircuitPermit | undefined, handlerMs: number): Completion {
-  permit?.succeed(handlerMs)
-  return { kind: 'RETURNED', attempts: 1, handlerMs }
-}
+  /** Calls the handler. Returns itself while it runs: continue with {@link completion} or {@link end}. */
+  start(): Completion | FirstAttempt | Promise<Completion> {
+    try {
+      this.#running = callHandler(this, 1) ?? this.#passFailpoint()
+    } catch (error) {
+      return this.#failed(error)
+    }
+    return this.#running === undefined ? this.#returned() : this
+  }
 
-/** The breaker counts the first attempt with those that follow, as one outcome. */
-function retriesAfter(
-  error: unknown,
-  invoking: Invoking,
-  permit: CircuitPermit | undefined,
-  startedAt: number,
-): Retries {
-  permit?.release()
-  return new Retries(invoking, { error, handlerMs: invoking.deps.runtime.clock.monotonic() - startedAt })
+  /** Awaits the handler. */
+  async completion(): Promise<Completion> {
+    try {
+      await this.#running
+      const after = this.#passFailpoint()
+      if (after !== undefined) await after
+    } catch (error) {
+      return this.#failed(error)
+    }
+    return this.#returned()
+  }
+
+  /** Does what {@link completion} does, for a caller that has awaited {@link running} itself. */
+  end(failure: HandlerFailure | undefined): Completion | Promise<Completion> {
+    if (failure !== undefined) return this.#failed(failure.error)
+    try {
+      const after = this.#passFailpoint()
+      if (after !== undefined) {
+        this.#running = after
+        return this.completion()
+      }
+    } catch (error) {
+      return this.#failed(error)
+    }
+    return this.#returned()
+  }
+
+  #passFailpoint(): Promise<void> | void {
+    if (this.#isBehindHandler) return
+    this.#isBehindHandler = true
+    return this.deps.runtime.failpoint('handler.after')
+  }
+
+  #returned(): Completion {
+    const handlerMs = this.#handlerMs()
+    this.#permit?.succeed(handlerMs)
+    return { kind: 'RETURNED', attempts: 1, handlerMs }
+  }
+
+  /** The breaker counts the first attempt with those that follow, as one outcome. */
+  #failed(error: unknown): Promise<Completion> {
+    this.#permit?.release()
+    return new Retries(this, { error, handlerMs: this.#handlerMs() }).completion()
+  }
+
+  #handlerMs(): number {
+    return this.deps.runtime.clock.monotonic() - this.#startedAt
+  }
 }
 
 /** The attempts behind the first one, or all attempts while the circuit is not closed. */

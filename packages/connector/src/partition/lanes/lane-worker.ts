@@ -24,6 +24,8 @@ import type { OffsetCommit, OversizedBatchError } from '@waybill/kafka/internal'
 import type { PartitionStatus } from '../../api/binding-view.ts'
 import type { PauseReason } from '../../api/pause-reason.ts'
 import type { Batch, HandedOver } from '../../delivery/batch.ts'
+import { FirstAttempt, type HandlerFailure } from '../../delivery/invoke.ts'
+import type { Outcome } from '../../delivery/outcome.ts'
 import type { Work } from '../../delivery/work.ts'
 import { encodeCommitMetadata } from '../../ledger/commit-metadata.ts'
 import { Ledger, ledgerStateAt } from '../../ledger/ledger.ts'
@@ -261,7 +263,19 @@ export class LaneWorker implements PartitionWorker {
         }
         const work = this.#start()
         try {
-          const outcome = await delivery.deliver(work, this.#scope)
+          const begun = delivery.begin(work, this.#scope)
+          let failure: HandlerFailure | undefined
+          let outcome: Outcome
+          if (begun instanceof FirstAttempt) {
+            // Awaited here, not in a function of its own: each promise between the handler and this loop costs a record.
+            try {
+              await begun.running
+            } catch (error) {
+              failure = { error }
+            }
+            const ended = delivery.end(work, begun, failure)
+            outcome = ended instanceof Promise ? await ended : ended
+          } else outcome = await begun
           work.startedAt = undefined // The handler is done; settling does not count as a slow call.
           const settled = this.#settler.settle(work, outcome)
           if (settled !== undefined) await settled

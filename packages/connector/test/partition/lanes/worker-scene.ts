@@ -85,7 +85,7 @@ export async function workerScene({
     get isRefusing() {
       return state.isRefusing
     },
-    deliver: (work: Work, scope: DeliveryScope) =>
+    begin: (work: Work, scope: DeliveryScope) =>
       new Promise<Outcome>((resolve) => {
         deliveries.push({
           work,
