@@ -236,7 +236,14 @@ export { sleepWith, systemTimers } from './runtime/timers.ts'
 export { type EngineChannel, type EngineSubscriber, engineChannel } from './telemetry/channel.ts'
 export type { ServiceState } from './telemetry/events.ts'
 export { createLabelLimit } from './telemetry/label-limit.ts'
-export { type LogContext, withContextFields, withLogContext, withoutContextFields } from './telemetry/log-context.ts'
+export {
+  type LogContext,
+  LogContextRunner,
+  type LogContextSource,
+  withContextFields,
+  withLogContext,
+  withoutContextFields,
+} from './telemetry/log-context.ts'
 export { createLogger, type LogLevel, type LogMethod } from './telemetry/logger.ts'
 export type { LogLine, MemoryLoggerOptions } from './telemetry/memory-logger.ts'
 export type { Distribution, MemoryMetricsOptions } from './telemetry/memory-metrics.ts'

@@ -1,5 +1,5 @@
-import { withLogContext } from '@waybill/core/internal'
-import { logContextOf, RecordContext } from '../handlers/delivery-context.ts'
+import { type LogContextSource, withLogContext } from '@waybill/core/internal'
+import { RecordContext } from '../handlers/delivery-context.ts'
 import type { Outputs } from '../handlers/outputs.ts'
 import { notStarted } from '../handlers/prepared.ts'
 import type { StageDeps } from './delivery-deps.ts'
@@ -9,7 +9,7 @@ import type { HandlerCall } from './stage-values.ts'
 import type { Work } from './work.ts'
 
 /** A call of the handler, and the record it is made for. */
-export interface Invoking {
+export interface Invoking extends LogContextSource {
   readonly work: Work
   readonly call: HandlerCall
   readonly scope: DeliveryScope
@@ -21,14 +21,18 @@ export interface Invoking {
  * handler nor a failpoint has one: making and awaiting it costs more than the call.
  */
 export function callHandler(invoking: Invoking, attempt: number): Promise<void> | void {
-  const { work, deps } = invoking
+  const { work, scope } = invoking
+  if (work.span === undefined) return scope.logContexts.run(invoking, callBehindFailpoint, invoking, attempt)
+  // Within the context of its span.
   return withLogContext(
-    () => logContextOf(deps.context, work.record, work),
-    () => {
-      const before = deps.runtime.failpoint('handler.before')
-      return before === undefined ? callNow(invoking, attempt) : callAfter(before, invoking, attempt)
-    },
+    () => invoking.logContext(),
+    () => callBehindFailpoint(invoking, attempt),
   )
+}
+
+function callBehindFailpoint(invoking: Invoking, attempt: number): Promise<void> | void {
+  const before = invoking.deps.runtime.failpoint('handler.before')
+  return before === undefined ? callNow(invoking, attempt) : callAfter(before, invoking, attempt)
 }
 
 async function callAfter(before: Promise<void>, invoking: Invoking, attempt: number): Promise<void> {
@@ -51,11 +55,15 @@ async function callAndClose(outputs: Outputs, invoking: Invoking, attempt: numbe
   }
 }
 
-function callInTime({ work, call, scope, deps }: Invoking, attempt: number): Promise<void> | void {
-  const { binding, context, runtime } = deps
-  const { handlerTimeoutMs } = binding
-  const contextWith = (signal: AbortSignal): RecordContext =>
-    RecordContext.of(context, work, work.record, attempt, signal, scope.retrying)
-  if (handlerTimeoutMs === false) return call.run(contextWith(scope.handling))
-  return callWithin(runtime.timers, handlerTimeoutMs, scope.handling, (signal) => call.run(contextWith(signal)))
+function callInTime(invoking: Invoking, attempt: number): Promise<void> | void {
+  const { call, scope, deps } = invoking
+  const { handlerTimeoutMs } = deps.binding
+  if (handlerTimeoutMs === false) return call.run(contextOf(invoking, attempt, scope.handling))
+  return callWithin(deps.runtime.timers, handlerTimeoutMs, scope.handling, (signal) =>
+    call.run(contextOf(invoking, attempt, signal)),
+  )
+}
+
+function contextOf({ work, scope, deps }: Invoking, attempt: number, signal: AbortSignal): RecordContext {
+  return RecordContext.of(deps.context, work, work.record, attempt, signal, scope.retrying)
 }

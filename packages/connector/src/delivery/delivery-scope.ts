@@ -1,3 +1,5 @@
+import type { LogContextRunner } from '@waybill/core/internal'
+
 /** Decides what a delivery may still do. */
 export interface DeliveryScope {
   /** Returns false while no handler may start: the partition is paused, revoked or lost. */
@@ -6,4 +8,6 @@ export interface DeliveryScope {
   readonly retrying: AbortSignal
   /** Aborts when the handler has no more time. */
   readonly handling: AbortSignal
+  /** Calls handlers, each in the log context of its record. */
+  readonly logContexts: Pick<LogContextRunner, 'run'>
 }

@@ -13,10 +13,12 @@ import {
   type CircuitPermit,
   type FailedAttempt,
   isRetryable,
+  type LogContext,
   type RetryControl,
   type RetryResult,
   retryThroughBreaker,
 } from '@waybill/core/internal'
+import { logContextOf } from '../handlers/delivery-context.ts'
 import { duplicateFound, notStarted } from '../handlers/prepared.ts'
 import { callHandler, type Invoking } from './call-handler.ts'
 import type { StageDeps } from './delivery-deps.ts'
@@ -72,6 +74,10 @@ export class FirstAttempt implements Invoking {
   /** The promise of the handler while it runs. It may reject. */
   get running(): Promise<void> | void {
     return this.#running
+  }
+
+  logContext(): LogContext {
+    return logContextOf(this.deps.context, this.work.record, this.work)
   }
 
   /** Calls the handler. Returns itself while it runs: continue with {@link completion} or {@link end}. */

@@ -1,4 +1,5 @@
 import { StateError, type Timers } from '@waybill/core'
+import { LogContextRunner } from '@waybill/core/internal'
 import type { DeliveryScope } from '../delivery/delivery-scope.ts'
 
 /**
@@ -9,6 +10,7 @@ import type { DeliveryScope } from '../delivery/delivery-scope.ts'
  *        └┘
  */
 export class WorkerScope implements DeliveryScope {
+  readonly logContexts: LogContextRunner = new LogContextRunner()
   readonly #isHalted: () => boolean
   /** Replaced when an operator resumes. */
   #retrying = new AbortController()

@@ -1,4 +1,13 @@
-import { deadLetter, defineEvents, NonRetryableError, nextTier, type StandardSchema } from '@waybill/core'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  createMemoryLogger,
+  deadLetter,
+  defineEvents,
+  NonRetryableError,
+  nextTier,
+  type StandardSchema,
+} from '@waybill/core'
+import { withContextFields } from '@waybill/core/internal'
 import { orderEvents, watchRejections } from '@waybill/test-support/kafka'
 import { describe, expect, test } from 'vitest'
 import { HandlerTimeoutError } from '../../src/delivery/handler-timeout.ts'
@@ -6,6 +15,7 @@ import { handleEvents } from '../../src/handlers/handle-events.ts'
 import { placedRecord } from '../handlers/order-events.ts'
 import { fetched, textRecord } from '../records/fetched.ts'
 import { deliveryScene } from './delivery-scene.ts'
+import { recordOf } from './work-of.ts'
 
 watchRejections()
 
@@ -41,6 +51,43 @@ describe.each([false, true])('SingleRecordListenerAdapter: S0-079 a delivery, wi
     expect(second - first).toBeLessThan(150)
     expect(third - second).toBeGreaterThanOrEqual(100)
     expect(third - second).toBeLessThan(300)
+  })
+
+  test('S0-178 logs with the fields of its own record, although another handler runs at once', async () => {
+    const lines = createMemoryLogger()
+    const logger = withContextFields(lines)
+    const { runtime, delivery, workOf, scope } = deliveryScene({
+      circuitBreaker,
+      handler: async ({ offset }, { attempt }) => {
+        logger.info({ attempt }, `started ${offset}`)
+        await runtime.timers.sleep(offset === 1n ? 20 : 10)
+        logger.info({ attempt }, `ended ${offset}`)
+        if (attempt === 1) throw new Error('not yet')
+      },
+    })
+    const records = [1n, 2n].map((offset) => workOf(recordOf({ offset })))
+    const outcomes = await runtime.run(() => Promise.all(records.map((work) => delivery.deliver(work, scope))))
+    expect(outcomes).toEqual([{ kind: 'DONE' }, { kind: 'DONE' }])
+    expect(lines.lines).toHaveLength(8)
+    for (const { text, fields } of lines.lines)
+      expect(text).toMatch(new RegExp(` ${(fields as { offset: string }).offset}$`))
+  })
+
+  test('runs its handler in the async context of its partition, not in that of whatever woke it', async () => {
+    const request = new AsyncLocalStorage<string>()
+    const seen: unknown[] = []
+    const scene = request.run('assignment', () =>
+      deliveryScene({
+        circuitBreaker,
+        handler: async () => {
+          seen.push(request.getStore())
+          await Promise.resolve()
+          seen.push(request.getStore())
+        },
+      }),
+    )
+    await request.run('an operator resumes', () => scene.deliver())
+    expect(seen).toEqual(['assignment', 'assignment'])
   })
 
   test('S0-121 asks the classifier once for each failed call, though the same error is thrown again', async () => {

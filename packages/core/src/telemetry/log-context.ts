@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import { type Logger, type LogMethod, logLineOf, mergeLogFields } from './logger.ts'
 
 /** The record being processed: fields of every line that the engine and the handler log meanwhile. */
@@ -22,7 +22,12 @@ export interface LogContext {
 
 const wrappers = new WeakMap<Logger, Logger>()
 
-type Source = LogContext | (() => LogContext)
+/** Makes a log context when a line is logged. */
+export interface LogContextSource {
+  logContext(): LogContext
+}
+
+type Source = LogContext | LogContextSource | (() => LogContext)
 
 const storage = new AsyncLocalStorage<Source>()
 
@@ -36,8 +41,30 @@ export function withLogContext<T>(context: LogContext | (() => LogContext), run:
   return storage.run(outer === undefined ? context : () => ({ ...made(outer), ...made(context) }), run)
 }
 
+/**
+ * Runs functions in log contexts of their own, and in the async context that it was created in: a handler does not see
+ * that of an operation which happened to wake its partition.
+ *
+ * It takes half of the time of {@link withLogContext}, because it keeps the outer async context instead of building it
+ * anew after each function.
+ */
+export class LogContextRunner {
+  readonly #outer = new AsyncResource('waybill.log-context')
+
+  /** Calls `run` with two arguments, which cost a record less than a closure. */
+  run<A, B, T>(source: LogContextSource, run: (first: A, second: B) => T, first: A, second: B): T {
+    return this.#outer.runInAsyncScope(entered<A, B, T>, undefined, source, run, first, second)
+  }
+}
+
+function entered<A, B, T>(source: LogContextSource, run: (first: A, second: B) => T, first: A, second: B): T {
+  storage.enterWith(source)
+  return run(first, second)
+}
+
 function made(source: Source): LogContext {
-  return typeof source === 'function' ? source() : source
+  if (typeof source === 'function') return source()
+  return 'logContext' in source ? source.logContext() : source
 }
 
 /** A logger that puts the current {@link LogContext} on each line. A field the line gives itself wins. */

@@ -1,5 +1,12 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { createMemoryLogger, createTextLogger, type Logger } from '@waybill/core'
-import { type LogContext, withContextFields, withLogContext } from '@waybill/core/internal'
+import {
+  type LogContext,
+  LogContextRunner,
+  type LogContextSource,
+  withContextFields,
+  withLogContext,
+} from '@waybill/core/internal'
 import { createVirtualRuntime } from '@waybill/sim'
 import { describe, expect, test } from 'vitest'
 
@@ -163,3 +170,73 @@ describe('log context', () => {
     expect(needy.written).toEqual([{ partition: 1 }])
   })
 })
+
+describe('a runner of log contexts', () => {
+  const places = [0, 1, 2]
+
+  test('S0-178 keeps the contexts of calls apart, through awaits and in work that outlives a call', async () => {
+    const { memory, logger } = setup()
+    const runtime = createVirtualRuntime(1)
+    const runner = new LogContextRunner()
+    const handle = async (partition: number, ms: number): Promise<void> => {
+      logger.info({}, 'started')
+      void runtime.timers.sleep(ms + 100).then(() => logger.info({ of: partition }, 'left behind'))
+      await runtime.timers.sleep(ms)
+      logger.info({ of: partition }, 'handled')
+    }
+    const all = Promise.all(
+      places.map((partition) => runner.run(of(partition), handle, partition, 30 - partition * 10)),
+    )
+    await runtime.advance(200)
+    await all
+    expect(memory.lines.map(({ text, fields }) => [text, fields])).toEqual([
+      ...places.map((partition) => ['started', { partition }]),
+      ...[2, 1, 0].map((partition) => ['handled', { partition, of: partition }]),
+      ...[2, 1, 0].map((partition) => ['left behind', { partition, of: partition }]),
+    ])
+  })
+
+  test('leaves the context of its caller, also where the function throws', () => {
+    const { memory, logger } = setup()
+    const runner = new LogContextRunner()
+    const logged = (text: string, result: number): number => {
+      logger.info({}, text)
+      return result
+    }
+    withLogContext({ bindingName: 'orders' }, () => {
+      expect(runner.run(of(3), logged, 'inner', 7)).toBe(7)
+      expect(() => runner.run(of(4), thrown, 'a', 'b')).toThrow('thrown')
+      logger.info({}, 'outer')
+    })
+    logger.info({}, 'outside')
+    expect(memory.lines.map(({ fields }) => fields)).toEqual([{ partition: 3 }, { bindingName: 'orders' }, {}])
+  })
+
+  test('makes a context when a line is logged and not before', () => {
+    const { logger } = setup()
+    let made = 0
+    const source = { logContext: (): LogContext => ({ partition: ++made }) }
+    const runner = new LogContextRunner()
+    runner.run(source, () => expect(made).toBe(0), undefined, undefined)
+    runner.run(source, () => logger.info({}, 'one'), undefined, undefined)
+    expect(made).toBe(1)
+  })
+
+  test('calls functions in the async context that it was created in', () => {
+    const request = new AsyncLocalStorage<string>()
+    const runner = request.run('creator', () => new LogContextRunner())
+    const seen = request.run('caller', () => [
+      runner.run(of(0), () => request.getStore(), undefined, undefined),
+      request.getStore(),
+    ])
+    expect(seen).toEqual(['creator', 'caller'])
+  })
+})
+
+function of(partition: number): LogContextSource {
+  return { logContext: () => ({ partition }) }
+}
+
+function thrown(): never {
+  throw new Error('thrown')
+}
