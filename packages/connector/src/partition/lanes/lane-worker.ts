@@ -41,6 +41,7 @@ import { createLanes, type Lanes, type WorkLanes } from './lanes.ts'
 import { OversizedBatches } from './oversized-batches.ts'
 import { PartitionAccount } from './partition-account.ts'
 import { RecordSettler } from './record-settler.ts'
+import { RunningWorks } from './running-works.ts'
 
 /** The worker of a partition whose order needs no waiting topic. */
 export class LaneWorker implements PartitionWorker {
@@ -52,7 +53,7 @@ export class LaneWorker implements PartitionWorker {
   readonly #lanes: Lanes
   readonly #push: (run: HandedOver) => void
   /** Running records, except those of a batch. */
-  readonly #running = new Set<Work>()
+  readonly #running = new RunningWorks()
   readonly #account: PartitionAccount
   readonly #settler: RecordSettler
   readonly #oversized: OversizedBatches
