@@ -90,7 +90,8 @@ export class LaneWorker implements PartitionWorker {
     } else {
       const lanes = createLanes(binding.parallelism)
       this.#lanes = lanes
-      this.#push = (run) => this.#pushEach(lanes, run)
+      this.#push =
+        place.kind === 'TIER' ? (run) => this.#pushEach(lanes, run) : (run) => lanes.pushRun(run, this.#shell.place)
       this.#settler = this.#createSettler(undefined)
     }
     this.#usesTime = place.kind === 'TIER' || binding.failureProfile === 'BLOCKING_UNLIMITED'
@@ -119,6 +120,7 @@ export class LaneWorker implements PartitionWorker {
     if (runs.length === 0) this.#deps.changed(this.#batch !== undefined)
   }
 
+  /** Queues records of a tier, which have due times. */
   #pushEach(lanes: WorkLanes, { records, distance, slice }: HandedOver): void {
     for (const [index, record] of records.entries()) lanes.push(this.#shell.workOf(record, slice, distance + index))
   }

@@ -11,7 +11,9 @@
 
 import { Queue } from '@waybill/kafka/internal'
 import type { Parallelism } from '../../api/binding.ts'
-import type { Work } from '../../delivery/work.ts'
+import type { HandedOver } from '../../delivery/batch.ts'
+import { Work, type WorkPlace } from '../../delivery/work.ts'
+import { FreshRecords } from './fresh-records.ts'
 import { type Turn, TurnQueue } from './turn-queue.ts'
 
 /** The lanes of one partition. */
@@ -34,9 +36,11 @@ export interface Lanes {
   clear(): void
 }
 
-/** Lanes that receive one record at a time. */
+/** Lanes whose records start one at a time. */
 export interface WorkLanes extends Lanes {
   push(work: Work): void
+  /** Queues records that are due. Use it or `push`, not both. */
+  pushRun(run: HandedOver, place: WorkPlace): void
 }
 
 /** Creates the lanes of a partition. */
@@ -52,27 +56,36 @@ export function createLanes(parallelism: Parallelism): WorkLanes {
 }
 
 class SingleLane implements WorkLanes {
+  readonly #fresh = new FreshRecords()
   readonly #queue = new Queue<Work>()
+  /** The next record, if it was looked at. */
+  #head: Work | undefined
   #isBusy = false
 
   get size(): number {
-    return this.#queue.size
+    return (this.#head === undefined ? 0 : 1) + this.#queue.size + this.#fresh.size
   }
 
   push(work: Work): void {
     this.#queue.push(work)
   }
 
+  pushRun(run: HandedOver, place: WorkPlace): void {
+    this.#fresh.push(run, place)
+  }
+
   peek(now: number): Work | undefined {
     if (this.#isBusy) return undefined
-    const head = this.#queue.peek()
+    const head = this.#next()
     return head === undefined || head.dueAt > now ? undefined : head
   }
 
   take(now: number): Work | undefined {
-    if (this.peek(now) === undefined) return undefined
+    const head = this.peek(now)
+    if (head === undefined) return undefined
     this.#isBusy = true
-    return this.#queue.shift()
+    this.#head = undefined
+    return head
   }
 
   done(): void {
@@ -81,20 +94,27 @@ class SingleLane implements WorkLanes {
 
   putBack(work: Work): void {
     this.#isBusy = false
-    this.#queue.unshift(work)
+    if (this.#head !== undefined) this.#queue.unshift(this.#head)
+    this.#head = work
   }
 
   heads(): readonly Work[] {
-    const head = this.#queue.peek()
+    const head = this.#next()
     return head === undefined ? [] : [head]
   }
 
   nextDueAt(): number | undefined {
-    return this.#isBusy ? undefined : this.#queue.peek()?.dueAt
+    return this.#isBusy ? undefined : this.#next()?.dueAt
   }
 
   clear(): void {
+    this.#head = undefined
     this.#queue.clear()
+    this.#fresh.clear()
+  }
+
+  #next(): Work | undefined {
+    return (this.#head ??= this.#queue.shift() ?? this.#fresh.shift())
   }
 }
 
@@ -142,6 +162,10 @@ class ManyLanes implements WorkLanes {
     const lane = new Lane(key, work)
     if (key !== undefined) this.#byKey.set(key, lane)
     this.#ready.push(lane)
+  }
+
+  pushRun({ records, distance, slice }: HandedOver, place: WorkPlace): void {
+    for (const [index, record] of records.entries()) this.push(new Work(record, place, slice, distance + index))
   }
 
   peek(now: number): Work | undefined {

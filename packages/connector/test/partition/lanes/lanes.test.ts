@@ -2,7 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Parallelism } from '../../../src/api/binding.ts'
 import { createLanes } from '../../../src/partition/lanes/lanes.ts'
-import { workOf } from '../../delivery/work-of.ts'
+import { recordOf, workOf } from '../../delivery/work-of.ts'
+
+const slice = { handedOverAt: 0, startedAt: 0, era: 0 }
+const place = { kind: 'SOURCE', tier: 0, groupId: 'group', consumerInstance: 'host-0' } as const
 
 /** What lanes allow, said without any cleverness: a record may start if no earlier one of its lane is unfinished. */
 class NaiveLanes {
@@ -26,26 +29,39 @@ function laneOf(parallelism: Parallelism, offset: number, key: string | null): s
 describe.each(['PARTITION', 'KEY', 'UNORDERED'] as const)('lanes of %s', (parallelism) => {
   test('start exactly what no earlier record of the lane forbids, through every order of endings', () => {
     const step = fc.oneof(
-      fc.record({ kind: fc.constant('push' as const), key: fc.constantFrom('a', 'b', 'c', null) }),
+      fc.record({
+        kind: fc.constant('push' as const),
+        keys: fc.array(fc.constantFrom('a', 'b', 'c', null), { minLength: 1, maxLength: 3 }),
+      }),
       fc.record({ kind: fc.constantFrom('take' as const, 'done' as const, 'putBack' as const), pick: fc.nat(20) }),
     )
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 60 }), fc.boolean(), (steps, inRuns) => {
         const lanes = createLanes(parallelism)
         const naive = new NaiveLanes()
         const running: ReturnType<typeof workOf>[] = []
         const stateOf = (offset: number) => naive.entries[offset] as (typeof naive.entries)[number]
         for (const one of steps) {
           if (one.kind === 'push') {
-            const offset = naive.entries.length
-            naive.entries.push({ offset, lane: laneOf(parallelism, offset, one.key), state: 'QUEUED' })
-            lanes.push(workOf({ offset: BigInt(offset), key: one.key === null ? null : Buffer.from(one.key) }))
+            const first = naive.entries.length
+            const records = one.keys.map((key, index) =>
+              recordOf({ offset: BigInt(first + index), key: key === null ? null : Buffer.from(key) }),
+            )
+            for (const [index, key] of one.keys.entries())
+              naive.entries.push({
+                offset: first + index,
+                lane: laneOf(parallelism, first + index, key),
+                state: 'QUEUED',
+              })
+            if (inRuns) lanes.pushRun({ records, distance: first, slice }, place)
+            else for (const record of records) lanes.push(workOf(record))
           } else if (one.kind === 'take') {
             const startable = naive.startable()
             const taken = lanes.take(0)
             if (taken === undefined) expect(startable).toEqual([])
             else {
               expect(startable).toContain(Number(taken.offset))
+              expect(taken.distance).toBe(Number(taken.offset))
               stateOf(Number(taken.offset)).state = 'RUNNING'
               running.push(taken)
             }
