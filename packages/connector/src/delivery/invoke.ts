@@ -61,6 +61,7 @@ export class FirstAttempt implements Invoking {
   readonly #startedAt: number
   #running: Promise<void> | void = undefined
   #isBehindHandler = false
+  #endedAt: number | undefined
 
   constructor(work: Work, call: HandlerCall, scope: DeliveryScope, deps: StageDeps, permit: CircuitPermit | undefined) {
     this.work = work
@@ -74,6 +75,11 @@ export class FirstAttempt implements Invoking {
   /** The promise of the handler while it runs. It may reject. */
   get running(): Promise<void> | void {
     return this.#running
+  }
+
+  /** Monotonic time of its end. */
+  get endedAt(): number | undefined {
+    return this.#endedAt
   }
 
   logContext(): LogContext {
@@ -136,7 +142,8 @@ export class FirstAttempt implements Invoking {
   }
 
   #handlerMs(): number {
-    return this.deps.runtime.clock.monotonic() - this.#startedAt
+    this.#endedAt = this.deps.runtime.clock.monotonic()
+    return this.#endedAt - this.#startedAt
   }
 }
 

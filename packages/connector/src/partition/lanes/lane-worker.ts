@@ -233,9 +233,10 @@ export class LaneWorker implements PartitionWorker {
     }
   }
 
-  #hasStartable(): boolean {
+  /** @param now - monotonic, if it was read in this turn: reading the clock costs as much as starting a record */
+  #hasStartable(now?: number): boolean {
     if (!this.#scope.isRunning || this.#isHalted()) return false
-    this.#lookedAt = this.#deps.runtime.clock.monotonic()
+    this.#lookedAt = now ?? this.#deps.runtime.clock.monotonic()
     if (this.#batch?.mayGoOn(this.#lookedAt) === false) return false
     const next = this.#lanes.peek(this.#lookedAt)
     if (next !== undefined && next.distance < this.#account.startLimit) return true
@@ -258,8 +259,10 @@ export class LaneWorker implements PartitionWorker {
   /** Runs records on one slot until another partition needs it or none may start. Never rejects. */
   async #run(): Promise<void> {
     const { slots, delivery, batchDelivery, fail } = this.#deps
+    let now: number | undefined
     try {
       do {
+        now = undefined
         if (batchDelivery !== undefined && this.#batch !== undefined) {
           await this.#batch.call(batchDelivery, this.#scope, this.#account.startLimit, this.#lookedAt)
           continue
@@ -277,17 +280,24 @@ export class LaneWorker implements PartitionWorker {
               failure = { error }
             }
             const ended = delivery.end(work, begun, failure)
-            outcome = ended instanceof Promise ? await ended : ended
+            if (ended instanceof Promise) outcome = await ended
+            else {
+              outcome = ended
+              now = begun.endedAt
+            }
           } else outcome = await begun
           work.startedAt = undefined // The handler is done; settling does not count as a slow call.
           const settled = this.#settler.settle(work, outcome)
-          if (settled !== undefined) await settled
+          if (settled !== undefined) {
+            await settled
+            now = undefined
+          }
         } finally {
           if (this.#batch === undefined) this.#running.delete(work)
           else this.#batch.callEnded()
           this.#shell.ended(work.bytes)
         }
-      } while (!slots.isContended && this.#hasStartable())
+      } while (!slots.isContended && this.#hasStartable(now))
     } catch (error) {
       fail(error)
     }
