@@ -24,6 +24,8 @@ const browsers = [
 /** A round of the soak. */
 const soakMs = 120_000
 const eventsPerSecond = 1_000
+/** Runs only if `--only soak` asks for it. */
+const longSoak = `soak of 10 minutes under ${eventsPerSecond} events/s`
 
 /** Opens a page, measures, and closes it. */
 type Measure = (program: (page: Page) => Promise<number>) => Promise<number>
@@ -32,7 +34,9 @@ interface Case {
   readonly name: string
   readonly unit: string
   readonly budget: number
-  readonly measure: (measure: Measure, url: string) => Promise<number>
+  /** Whether it takes minutes: `--only` must name it. */
+  readonly isLong?: boolean
+  readonly measure: (measure: Measure, url: string, progress: BenchOptions['progress']) => Promise<number>
 }
 
 const cases: readonly Case[] = [
@@ -70,6 +74,13 @@ const cases: readonly Case[] = [
     budget: 5,
     measure: (measure, url) => measure((page) => heapGrowth(page, url)),
   },
+  {
+    name: longSoak,
+    unit: 'MB',
+    budget: 5,
+    isLong: true,
+    measure: (measure, url, progress) => measure((page) => soak(page, url, progress)),
+  },
 ]
 
 /** Measures every case. @throws Error without a browser, or before `npm run build` */
@@ -79,13 +90,14 @@ export async function runConsoleBench({ rounds, only, progress, report }: BenchO
     throw new Error(`No browser at ${browsers.join(', ')}: apt-get install chromium-headless-shell.`)
   if (!existsSync(join(built, 'index.html'))) throw new Error('The console is not built. Run `npm run build` first.')
   await using server = await startConsoleServer()
+  const selected = cases.filter(({ name, isLong = false }) => name.includes(only) && (!isLong || only !== ''))
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   try {
-    for (const { name, unit, budget, measure } of cases.filter((one) => one.name.includes(only))) {
+    for (const { name, unit, budget, measure } of selected) {
       const values: number[] = []
       for (let round = 1; round <= rounds; round++) {
         progress(`${name}: round ${round} of ${rounds}`)
-        values.push(await measure(inFreshPage(browser), server.url))
+        values.push(await measure(inFreshPage(browser), server.url, progress))
       }
       const budgets = values.map(() => budget)
       report(compare({ bench: 'console', case: name, unit, reference: 'budget' }, values, budgets, true))
@@ -147,17 +159,43 @@ const lastAnswerAt = `; function lastAnswerAt(part) {
 
 /** Returns how many megabytes the page holds more at the end of a round than after its first quarter. */
 async function heapGrowth(page: Page, url: string): Promise<number> {
-  await page.addInitScript(busyStream(eventsPerSecond))
-  await page.goto(url)
-  await page.locator('tr[data-row="b-0"]').waitFor()
+  await openBusy(page, url)
   await sleep(soakMs / 4)
   const before = await heldMb(page)
   await sleep((soakMs * 3) / 4)
   const after = await heldMb(page)
-  const sent = await page.evaluate<number>('sentEvents')
-  if (sent < (eventsPerSecond * soakMs) / 2_000)
-    throw new Error(`Only ${sent} events were sent: the machine is too busy.`)
+  await requireEvents(page, soakMs)
   return Math.max(0.1, after - before)
+}
+
+const minuteMs = 60_000
+const soakMinutes = 10
+
+/** Returns how many megabytes the page holds more after ten minutes than after one, and prints the heap of each minute. */
+async function soak(page: Page, url: string, progress: BenchOptions['progress']): Promise<number> {
+  await openBusy(page, url)
+  const held: number[] = []
+  for (let minute = 1; minute <= soakMinutes; minute++) {
+    await sleep(minuteMs)
+    const megabytes = await heldMb(page)
+    held.push(megabytes)
+    progress(`${longSoak}: minute ${minute}, heap ${megabytes.toFixed(1)} MB`)
+  }
+  await requireEvents(page, soakMinutes * minuteMs)
+  return Math.max(0.1, (held.at(-1) ?? 0) - (held[0] ?? 0))
+}
+
+async function openBusy(page: Page, url: string): Promise<void> {
+  await page.addInitScript(busyStream(eventsPerSecond))
+  await page.goto(url)
+  await page.locator('tr[data-row="b-0"]').waitFor()
+}
+
+/** @throws Error if the page got less than half of the events */
+async function requireEvents(page: Page, forMs: number): Promise<void> {
+  const sent = await page.evaluate<number>('sentEvents')
+  if (sent < (eventsPerSecond * forMs) / 2_000)
+    throw new Error(`Only ${sent} events were sent: the machine is too busy.`)
 }
 
 async function heldMb(page: Page): Promise<number> {
