@@ -28,7 +28,10 @@ export interface LiveItems {
   readonly outbox: Schemas['Outbox']
   readonly group: Schemas['FailureGroup']
   /** By the run of the process. */
-  readonly instance: Pick<Schemas['Instance'], 'instance' | 'version' | 'alive'>
+  readonly instance: Pick<Schemas['Instance'], 'instance' | 'version' | 'alive'> & {
+    readonly key: string
+    readonly bindings: readonly { readonly cluster: string; readonly binding: string }[]
+  }
 }
 
 /** A kind of item. */

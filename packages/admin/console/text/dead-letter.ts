@@ -57,7 +57,7 @@ export const letterText = {
   group: 'group',
   operation: 'by',
   waiting: (count: number, binding: string): string =>
-    `${count} records of ${binding} wait behind failed ones of their keys.`,
+    `${count} records of ${binding} wait for their keys, failed ones among them.`,
   origins: {
     SPRING: 'written by Spring Kafka',
     SMALLRYE: 'written by SmallRye',

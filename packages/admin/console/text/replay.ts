@@ -38,6 +38,8 @@ export const replayText = {
   tierOf: (tier: number, delay: string): string => `${tier}, after ${delay}`,
   overtaken: 'Copies come behind newer records of their keys.',
   notRunning: (state: string): string => `The binding is ${state}: copies wait until it runs.`,
+  handlerUnchanged:
+    'No instance was started since the last of these died, so the handler is the same. They fail again unless their cause was elsewhere.',
   first: 'First',
   firstCount: 'Records that go first',
   firstThen: 'then wait for their outcome, up to',

@@ -2,7 +2,7 @@ import './finding-line.css'
 import type { ComponentChildren, JSX } from 'preact'
 import { lookOf } from '../format/state-look.ts'
 import { text } from '../text/parts.ts'
-import { Time } from './figures.tsx'
+import { Ago, Time } from './figures.tsx'
 import { Sentence } from './sentence.tsx'
 import { Glyph } from './state-chip.tsx'
 
@@ -34,7 +34,7 @@ export function FindingLine({
         {before} <Sentence text={what} />{' '}
         {since === null ? null : (
           <span class="muted">
-            {text.since} <Time at={since} isRelative />
+            {text.since} <Time at={since} /> · <Ago at={since} />
           </span>
         )}
       </span>

@@ -112,7 +112,12 @@ function AskedDialog({
   const { id, binding } = letter
   if (asked === 'EDIT') return <EditDialog letter={letter} onClose={onClose} onChanged={onChanged} />
   if (asked === 'RELEASE') return <ReleaseDialog id={id} binding={binding ?? ''} waiting={waiting} onClose={onClose} />
-  return <ReplayDialog selection={{ binding: binding ?? '', label: id, ids: [id] }} onClose={onClose} />
+  return (
+    <ReplayDialog
+      selection={{ binding: binding ?? '', label: id, ids: [id], lastDiedAt: letter.deadAt }}
+      onClose={onClose}
+    />
+  )
 }
 
 /** The server says which of them are possible, and why others are not. */

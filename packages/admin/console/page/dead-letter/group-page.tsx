@@ -216,6 +216,7 @@ function selectionFor(
 ): Selection | undefined {
   if (group === undefined || binding === undefined) return undefined
   const said = group.message !== null && 'text' in group.message ? ` ${group.message.text.slice(0, 100)}` : ''
-  if (selected.size === 0) return { binding, label: `${group.exception.slice(0, 100)}${said}`, filter }
+  if (selected.size === 0)
+    return { binding, label: `${group.exception.slice(0, 100)}${said}`, filter, lastDiedAt: group.lastAt }
   return { binding, label: letterText.selected(selected.size), ids: [...selected].slice(0, 1_000) }
 }

@@ -271,12 +271,13 @@ function onlyBinding(groups: readonly Group[]): string | undefined {
   return names.size === 1 && name !== null ? name : undefined
 }
 
-function selectionOfGroup({ group, binding, exception, message }: Group, filter: FailureFilter): Selection {
+function selectionOfGroup({ group, binding, exception, message, lastAt }: Group, filter: FailureFilter): Selection {
   const said = message !== null && 'text' in message ? ` ${message.text.slice(0, 100)}` : ''
   return {
     binding: binding ?? '',
     label: `${exception.slice(0, 100)}${said}`,
     filter: { ...selectionOf(filter), group },
+    lastDiedAt: lastAt,
   }
 }
 

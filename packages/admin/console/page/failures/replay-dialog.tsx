@@ -17,6 +17,7 @@ import { CopyCurl } from '../../view/copy-button.tsx'
 import { Dialog } from '../../view/dialog.tsx'
 import { ProblemView } from '../../view/problem-view.tsx'
 import { ReasonField } from '../../view/reason-field.tsx'
+import { isHandlerUnchanged } from './handler-unchanged.ts'
 import { PlanView } from './plan-view.tsx'
 import { CanaryField, PaceFields, WhereField } from './replay-fields.tsx'
 import {
@@ -108,6 +109,13 @@ export function ReplayDialog({
         {binding === undefined || binding.state === 'RUNNING' ? null : (
           <p class="tone-warn">▲ {replayText.notRunning(binding.state)}</p>
         )}
+        {isHandlerUnchanged(
+          [...(live.items.instance.value?.values() ?? [])],
+          selection.binding,
+          selection.lastDiedAt,
+        ) ? (
+          <p class="tone-warn">▲ {replayText.handlerUnchanged}</p>
+        ) : null}
         {problem === undefined ? null : <ProblemView problem={problem} />}
         {remark === undefined ? null : (
           <p class="tone-warn" role="alert">

@@ -10,6 +10,8 @@ export interface Selection {
   /** Single ones; undefined: those of the filter. */
   readonly ids?: readonly string[] | undefined
   readonly filter?: Schemas['LetterFilterInput'] | undefined
+  /** When the last of them died; undefined: not known. */
+  readonly lastDiedAt?: string | null | undefined
 }
 
 /** Where copies go. */

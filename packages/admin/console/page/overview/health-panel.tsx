@@ -1,11 +1,9 @@
 import type { JSX } from 'preact'
 import type { Schemas } from '../../api/api-types.ts'
-import { grouped } from '../../format/number.ts'
 import { lookOf } from '../../format/state-look.ts'
 import { live } from '../../state/live.ts'
 import { hrefOf } from '../../state/router.ts'
 import { may } from '../../state/session.ts'
-import { outboxText } from '../../text/outbox.ts'
 import { overviewText } from '../../text/overview.ts'
 import { ActionButton } from '../../view/action-button.tsx'
 import type { BindingCommand } from '../../view/command-dialog.tsx'
@@ -13,6 +11,7 @@ import { FindingLine } from '../../view/finding-line.tsx'
 import { Loading } from '../../view/resource-view.tsx'
 import { Sentence } from '../../view/sentence.tsx'
 import { Glyph, StateChip } from '../../view/state-chip.tsx'
+import { waitingOf } from '../outbox/outbox-reasons.tsx'
 import { amountOf, limitsOf, type Reading } from './thresholds.ts'
 
 type Command = (command: BindingCommand, binding: string) => void
@@ -62,7 +61,7 @@ export function HealthPanel({
               before={
                 <>
                   {overviewText.outboxNamed(outbox)}
-                  {reason.waiting === null ? '' : ` ${outboxText.waitingFor(grouped(reason.waiting))}`}
+                  {waitingOf(reason)}
                 </>
               }
             >
@@ -117,7 +116,7 @@ function Remedy({
 }): JSX.Element | null {
   const binding = [...(live.items.binding.value?.values() ?? [])].find((one) => one.name === name)
   if (binding === undefined) return null
-  const isPaused = binding.pausedBy.includes('OPERATOR') && what.includes('OPERATOR')
+  const isPaused = binding.pausedBy.includes('OPERATOR') && /\boperator\b/i.test(what)
   return (
     <>
       {isPaused ? (

@@ -53,7 +53,13 @@ export default function ProjectionPage({ params: { name = '' } }: PageProps): JS
           </>
         )}
       </ResourceView>
-      <Quarantine projection={name} />
+      {value === undefined ? null : value.quarantinedKeys === '0' ? (
+        <Section title={projectionsText.quarantine}>
+          <p class="muted">{projectionsText.noQuarantine}</p>
+        </Section>
+      ) : (
+        <Quarantine projection={name} />
+      )}
       {value === undefined ? null : <Positions detail={value} />}
       {isAsked ? (
         <RebuildDialog
