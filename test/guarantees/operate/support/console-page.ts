@@ -30,14 +30,19 @@ export function describeInBrowser(title: string, define: (open: OpenConsole) => 
         page.setDefaultTimeout(30_000)
         const problems: string[] = []
         page.on('console', (message) => {
-          if (message.type() === 'error') problems.push(message.text())
+          if (message.type() === 'error') problems.push(`${message.text()} ${message.location().url}`)
         })
         page.on('pageerror', (error) => problems.push(String(error)))
         page.on('request', (request) => {
           if (!request.url().startsWith(url)) problems.push(`a request to ${request.url()}`)
         })
         await page.goto(`${url}${path}`)
-        await program(page)
+        await program(page).catch(async (error: unknown) => {
+          const folder = process.env['WAYBILL_SCREENSHOTS']
+          if (folder !== undefined)
+            await page.screenshot({ path: `${folder}/failed-${title.replaceAll(/\W+/g, '-')}.png` })
+          throw error
+        })
         expect(problems).toEqual([])
       } finally {
         await context.close()
