@@ -46,14 +46,28 @@ async function serveConsole(port: number): Promise<number> {
   const { runConsole } = await import('./console/run-console.ts')
   using interrupt = listenForInterrupt(process, complain, () => 'nothing: all of it is in memory')
   try {
-    await runConsole(port, interrupt.signal, (url) =>
-      process.stdout.write(`\n  The console is at ${url}/\n  Ctrl-C ends it.\n\n`),
-    )
+    await runConsole(port, interrupt.signal, (url, fixShipping) => {
+      process.stdout.write(`
+  The console is at ${url}/
+  Its binding shipping is broken: docs/how-to/use-the-console.md walks you through it.
+
+  Enter brings its carriers back: that is the fix.
+  Ctrl-C ends it.
+
+`)
+      process.stdin.once('data', () => {
+        fixShipping()
+        process.stdout.write('  All carriers answer again: replay the dead letters of shipping.\n')
+      })
+    })
     return 0
   } catch (error) {
     if (interrupt.signal.aborted) return 0
     complain(`The console failed: ${describeThrown(error)}`)
     return 1
+  } finally {
+    // It would keep the process alive.
+    process.stdin.pause()
   }
 }
 

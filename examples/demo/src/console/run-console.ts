@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { createAdmin, createAdminServer } from '@waybill/admin'
-import { createConnector } from '@waybill/connector'
+import { createConnector, createThresholdMonitor } from '@waybill/connector'
 import { createMetricsStore, noopLogger, runtimeWith } from '@waybill/core'
 import { createKafkaClient, publishEvents } from '@waybill/kafka'
 import { createDeadEvents, Outbox } from '@waybill/outbox'
@@ -29,11 +29,16 @@ import { runTraffic, writeBrokenRecords } from './console-traffic.ts'
 
 const builder = join(import.meta.dirname, '..', '..', '..', '..', 'scripts', 'build-console.ts')
 
-/** Runs the shop. Calls `onOpen` with the address once the console answers. */
-export async function runConsole(port: number, signal: AbortSignal, onOpen: (url: string) => void): Promise<void> {
+/** Runs the shop. Calls `onOpen` with the address once the console answers, and with the function that fixes shipping. */
+export async function runConsole(
+  port: number,
+  signal: AbortSignal,
+  onOpen: (url: string, fixShipping: () => void) => void,
+): Promise<void> {
   await promisify(execFile)(process.execPath, [builder])
   await using stack = new AsyncDisposableStack()
-  const metrics = stack.use(createMetricsStore())
+  const thresholds = createThresholdMonitor()
+  const metrics = stack.use(createMetricsStore({ also: thresholds.metrics }))
   const runtime = runtimeWith({ logger: noopLogger, metrics })
   const cluster = createSimCluster({ runtime })
   for (const topic of Object.values(topics)) cluster.createTopic(topic, { partitions: 6 })
@@ -50,7 +55,7 @@ export async function runConsole(port: number, signal: AbortSignal, onOpen: (url
   const projectionStore = createProjectionStore(database)
   const projector = createProjector(openOrders, { store: projectionStore, runtime })
   await projector.prepare()
-  const dependencies: Dependencies = { isFraudCheckUp: false }
+  const dependencies: Dependencies = { isFraudCheckUp: false, isShippingFixed: false }
   const connector = createConnector({
     clusters: { default: kafka },
     bindings: {
@@ -72,7 +77,7 @@ export async function runConsole(port: number, signal: AbortSignal, onOpen: (url
     createAdmin({
       connector,
       clusters: { default: kafka },
-      outboxes: { orders: { database, store, deadEvents, mode: 'SINGLE_NODE' } },
+      outboxes: { orders: { database, store, deadEvents, mode: 'SINGLE_NODE', health: () => outbox.health() } },
       projections: { open_orders: { projection: openOrders, store: projectionStore, binding: 'open-orders' } },
       operations: createOperationStore(database),
       deadLetters: createDeadLetterIndex(database),
@@ -80,6 +85,7 @@ export async function runConsole(port: number, signal: AbortSignal, onOpen: (url
       catalogs: { shop: shopEvents },
       auditLog,
       metrics,
+      thresholds,
       runtime,
     }),
   )
@@ -96,7 +102,9 @@ export async function runConsole(port: number, signal: AbortSignal, onOpen: (url
       if (++version % 100 === 1) await outbox.write(tx, 'stock.counted', { item: 'cup', pieces: version })
     })
   const traffic = runTraffic(kafka, place, dependencies, signal)
-  onOpen(server.url)
+  onOpen(server.url, () => {
+    dependencies.isShippingFixed = true
+  })
   const operator = playOperator(server.url, connector, signal)
   await Promise.race([once(signal, 'abort'), traffic, operator.then(() => once(signal, 'abort'))])
   await traffic
