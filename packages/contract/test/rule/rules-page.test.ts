@@ -54,7 +54,14 @@ function renderRules(): string {
 const certainty = `## How sure the answers are
 
 A comparison without findings is a proof that no event of one version is refused by the other. Each finding has such an event as its
-example, checked by a validator, or says that it cannot tell (\`WB-C401\`). Three programs of the repository try this:
+example, checked by a validator, or says that it cannot tell (\`WB-C401\`).
+
+Where validators differ, no verdict depends on one of them. Before 2019-09 keywords beside a \`$ref\` are hidden, and ajv checks them:
+documents that have some are compared in both readings. Keywords that only some validators check, keywords that came after the
+dialect of a schema, such as \`prefixItems\` in draft-07, and items beside \`contains\` and \`unevaluatedItems\` cannot be told. Parts of a
+document with an \`$id\` of their own count as free forms.
+
+Three programs of the repository try this:
 
 | command | judge | result |
 |---|---|---|
