@@ -1,12 +1,15 @@
-import { SchemaNotRegisteredError } from '@waybill/contract/codec'
+import { createAvroCodec, SchemaNotRegisteredError } from '@waybill/contract/codec'
 import {
   createMemoryRegistry,
   RegistryUnavailableError,
+  type SchemaDocument,
   SchemaNotFoundError,
+  SchemaRefusedError,
   type SchemaRegistry,
 } from '@waybill/contract/registry'
 import { ParseError, runtimeWith, SchemaViolationError, systemRuntime } from '@waybill/core'
 import { failureKindOf } from '@waybill/core/internal'
+import avsc from 'avsc'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { orderFormats } from './support/order-codecs.ts'
@@ -254,6 +257,34 @@ describe.each(orderFormats)('a codec of $title', ({ codec, document, damaged, de
     expect(registry.calls).toEqual(['id 1', 'id 2', 'id 1'])
   })
 
+  test('keeps the schemas that were used last', async () => {
+    const registry = await registered(1, 2, 3)
+    const { total: _, ...withoutTotal } = order
+    const [first, second] = [await writer(registry, 1).encode(order), await writer(registry, 2).encode(order)]
+    const third = await writer(registry, 3).encode(withoutTotal)
+    const reader = codec({ registry, subject: 'orders', version: 3, maxSchemas: 2 })
+    registry.calls.length = 0
+    for (const bytes of [first, second, first, third, first]) await reader.decode(bytes)
+    expect(registry.calls).toEqual(['id 1', 'id 2', 'id 3'])
+  })
+
+  test('recognizes a frame without a payload, and nothing shorter', async () => {
+    const { recognizes } = writer(await registered(1))
+    expect(
+      [framed(1, ''), framed(1, '').subarray(1), Buffer.from('{"a":1}')].map((each) => recognizes?.(each)),
+    ).toEqual([true, false, false])
+  })
+
+  test('waits for a schema that the registry refuses to register', async () => {
+    const registry = await registered()
+    const refusing = { ...registry, register: () => Promise.reject(new SchemaRefusedError('It breaks readers.')) }
+    const thrown = await failureOf(() =>
+      codec({ registry: refusing, subject: 'orders', registration: 'REGISTER' }).encode(order),
+    )
+    expect(thrown).toBeInstanceOf(SchemaNotRegisteredError)
+    expect((thrown as Error).message).toContain('was refused')
+  })
+
   test('refuses a schema of another format', async () => {
     const registry = await registered(1)
     await registry.register('json', { schemaType: 'JSON', schema: '{}', references: [] })
@@ -283,4 +314,28 @@ describe.each(orderFormats)('a codec of $title', ({ codec, document, damaged, de
     expect(thrown).toBeInstanceOf(ParseError)
     expect(registry.calls).toEqual([])
   })
+})
+
+test('refuses a value whose schema refers to schemas without end', async () => {
+  const runtime = quick().runtime
+  const document = (version: number): SchemaDocument => ({
+    schemaType: 'AVRO',
+    schema: '"string"',
+    references: [{ name: `r${version}`, subject: 's', version: version + 1 }],
+  })
+  let asked = 0
+  const endless: SchemaRegistry = {
+    ...watched(),
+    name: 'endless',
+    schemaById: async () => document(0),
+    version: async (subject, version) => {
+      asked += 1
+      if (asked > 2_000) throw new RangeError('It does not end.')
+      return { ...document(Number(version)), subject, version: Number(version), id: Number(version) }
+    },
+  }
+  const reader = createAvroCodec({ registry: endless, avro: avsc, subject: 's', schema: '"string"', runtime })
+  const thrown = await failureOf(() => reader.decode(framed(1, '0261')))
+  expect(thrown).toBeInstanceOf(ParseError)
+  expect(((thrown as Error).cause as Error).message).toContain('more than 1000 schemas')
 })

@@ -2,6 +2,7 @@ import {
   type CheckContractsOptions,
   type ContractFile,
   type ContractReport,
+  type ContractWaiver,
   checkContracts,
   compareSchemas,
   contractPath,
@@ -16,6 +17,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { normalizeSchema } from '../../src/file/normalize-schema.ts'
+import { isWaivedBy } from '../../src/file/waiver.ts'
+import { findingOf } from '../../src/rule/finding.ts'
 import { SchemaDrawer, seeded } from '../support/random-schema.ts'
 
 const today = '2026-11-18'
@@ -194,6 +197,20 @@ describe('S2-060 the gate', () => {
     expect(reportText(report, 'text', 'schemas')).toMatch(/^The schema library changed from zod 4.1.13 to zod 4.6.7.\n/)
   })
 
+  test('names the events of a library that changed, and none where the file names no library', () => {
+    const paid = { ...v1, event: 'OrderPaid' }
+    const librariesOf = (before: Partial<ContractFile>, after: Partial<ContractFile>): ContractReport['libraries'] =>
+      check({
+        current: [v1, paid].map((each) => ({ ...each, ...after })),
+        against: [v1, paid].map((each) => ({ ...each, ...before })),
+      }).libraries
+    expect(librariesOf({}, { vendor: 'valibot' })).toEqual([
+      { from: 'zod', to: 'valibot', events: ['OrderPlaced', 'OrderPaid'] },
+    ])
+    expect(librariesOf({ vendor: '' }, {})).toEqual([])
+    expect(librariesOf({}, { vendorVersion: '4.6.7' })).toEqual([])
+  })
+
   test('finds an event that moved to another topic', () => {
     const report = check({ current: [v1, { ...v1, version: 2, topic: 'orders.v2' }], against: [v1] })
     expect(report.findings).toMatchObject([
@@ -325,6 +342,19 @@ describe('S2-060 the gate', () => {
     const covers = (path: string): boolean =>
       check({ current: [v1, wider], against: [v1], strict: true, waivers: [{ ...entry, path }] }).passes
     expect([covers('/properties/priority'), covers('/properties/id')]).toEqual([true, false])
+  })
+
+  test('waives a finding by its place in the older schema, and by a part of its message', () => {
+    const at = { older: '/properties/note', newer: null }
+    const finding = findingOf('typeChanged', { direction: 'FORWARD', at, message: 'type of note: string -> none' })
+    const waiver = { code: finding.code, event: 'E', until: today, reason: 'rolled out' }
+    const covers = (fields: Partial<ContractWaiver>): boolean => isWaivedBy({ ...waiver, ...fields }, 'E', finding)
+    expect([covers({}), covers({ path: '/properties/note' }), covers({ path: '/properties/id' })]).toEqual([
+      true,
+      true,
+      false,
+    ])
+    expect([covers({ message: 'of note' }), covers({ message: 'of id' })]).toEqual([true, false])
   })
 
   test.each([

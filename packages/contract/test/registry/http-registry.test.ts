@@ -149,6 +149,22 @@ test('looks a schema up a second time as another tool may have written it', asyn
   expect(seen.map(({ url: path }) => path)).toEqual(['/subjects/s', '/subjects/s?normalize=true'])
 })
 
+test.each([408, 429])('repeats a request that was refused with status %i', async (status) => {
+  const { url, seen } = await serve((request, response, at) => {
+    if (at === 1) json(response, status, {})
+    else answerString(request, response, at)
+  })
+  expect(await createRegistryClient({ url, runtime: hurried().runtime }).schemaById(1)).toEqual(string)
+  expect(seen).toHaveLength(2)
+})
+
+test('lets a schema be the first of its subject, and misses a version that was named', async () => {
+  const { url } = await serve((_request, response) => json(response, 404, { error_code: 40402, message: 'not found' }))
+  const registry = createRegistryClient({ url })
+  expect(await registry.checkCompatibility('s', string)).toEqual({ isCompatible: true, messages: [] })
+  await expect(registry.checkCompatibility('s', string, 3)).rejects.toMatchObject({ code: 'WAYBILL_SCHEMA_NOT_FOUND' })
+})
+
 test('ends a request that has no response in time', async () => {
   const arrived = Promise.withResolvers<void>()
   const { url } = await serve(() => arrived.resolve())

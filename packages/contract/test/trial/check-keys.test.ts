@@ -18,8 +18,12 @@ function catalogOf(key: (order: Order) => string | null): EventCatalog<Schemas> 
 const byId = catalogOf(({ id }) => id)
 const released = contractsOf(byId)
 
-async function find(catalog: EventCatalog<Schemas>, samples: Record<string, unknown[]> = {}): Promise<string[]> {
-  const found = await checkKeys({ catalogs: [catalog], existing: [byId], released, samples })
+async function find(
+  catalog: EventCatalog<Schemas>,
+  samples: Record<string, unknown[]> = {},
+  existing: EventCatalog<Schemas> = byId,
+): Promise<string[]> {
+  const found = await checkKeys({ catalogs: [catalog], existing: [existing], released, samples })
   return found.map(({ code, severity, file, message }) => `${code} ${severity} ${file} ${message}`)
 }
 
@@ -57,6 +61,7 @@ describe('the keys of events', () => {
     expect(await find(stepped(({ customer }) => customer))).toHaveLength(1)
     const refusing = defineEvents({ OrderPlaced: { topic: 'orders', schema: next, key: ({ customer }) => customer } })
     expect(await find(refusing)).toEqual([])
+    expect(await find(byId, {}, refusing)).toEqual([])
     expect(await find(defineEvents({ Other: { topic: 'orders', schema, key: () => null } }))).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 import { contractsOf } from '@waybill/contract'
-import { checkInventory, readInventory, type WaitingInventory } from '@waybill/contract/waiting'
+import { checkInventory, inventoryOf, readInventory, type WaitingInventory } from '@waybill/contract/waiting'
 import { ArgumentError, type EventCatalog, type Schemas } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import { careless, released, stepped } from './shop-catalogs.ts'
@@ -67,6 +67,16 @@ describe('an inventory of waiting records', () => {
   ])('is refused: %s', (text, problem) => {
     expect(() => readInventory('waiting.json', text)).toThrow(ArgumentError)
     expect(() => readInventory('waiting.json', text)).toThrow(`waiting.json ${problem}`)
+  })
+
+  test('leaves out records that no catalog could read before', () => {
+    const entry = { event: 'OrderPlaced', version: 1 }
+    const counts = [
+      { ...entry, count: 2, knownUnreadable: 2 },
+      { ...entry, version: 2, count: 3, knownUnreadable: 1 },
+      { event: null, version: null, count: 1, knownUnreadable: 0 },
+    ]
+    expect(inventoryOf({ isComplete: true, counts }, new Date(0)).counts).toEqual([{ ...entry, version: 2, count: 2 }])
   })
 
   test('is read back', () => {
