@@ -42,7 +42,9 @@ async function check({ texts, lists, flags, words }: GivenOptions, context: Comm
   const others = await checkInventory({ catalogs, contracts: files.contracts, inventory })
   const report = checkContracts({ current: [], against: [], strict: flags.has('strict'), others, today })
   const records = inventory.counts.reduce((sum, { count }) => sum + count, 0)
-  context.err(`${records} waiting records of ${inventory.counts.length} versions, counted at ${inventory.takenAt}\n`)
+  const versions = inventory.counts.length
+  const what = `${records} waiting ${records === 1 ? 'record' : 'records'} of ${versions} ${versions === 1 ? 'version' : 'versions'}`
+  context.err(`${what}, counted at ${inventory.takenAt}\n`)
   const place = posix.normalize(posix.join(await folderInRepository(cwd), folder))
   context.out(reportText({ ...report, compared: inventory.counts.length }, format as ReportFormat, place, files.texts))
   return report.passes ? 0 : 3

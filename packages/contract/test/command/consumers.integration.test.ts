@@ -155,7 +155,7 @@ describe('S2-060 waybill-contract with the consumers of a user', () => {
     expect(await repository.run(...waiting, '--strict')).toEqual({
       code: 0,
       stdout: '1 comparison, 0 findings: passed\n',
-      stderr: '3 waiting records of 1 versions, counted at 2026-11-18T00:00:00.000Z\n',
+      stderr: '3 waiting records of 1 version, counted at 2026-11-18T00:00:00.000Z\n',
     })
     await repository.write({
       'waiting.json': JSON.stringify({ ...inventory, counts: [{ event: 'Gone', version: 1, count: 1 }] }),

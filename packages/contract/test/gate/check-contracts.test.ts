@@ -197,6 +197,14 @@ describe('S2-060 the gate', () => {
     expect(reportText(report, 'text', 'schemas')).toMatch(/^The schema library changed from zod 4.1.13 to zod 4.6.7.\n/)
   })
 
+  test('keeps a union of constants whose types differ', () => {
+    const anyOf = [
+      { type: 'string', const: 'a' },
+      { type: 'integer', const: 1 },
+    ]
+    expect(normalizeSchema({ anyOf })).toMatchObject({ anyOf })
+  })
+
   test('names the events of a library that changed, and none where the file names no library', () => {
     const paid = { ...v1, event: 'OrderPaid' }
     const librariesOf = (before: Partial<ContractFile>, after: Partial<ContractFile>): ContractReport['libraries'] =>
@@ -216,6 +224,12 @@ describe('S2-060 the gate', () => {
     expect(report.findings).toMatchObject([
       { code: 'WB-C009', message: 'OrderPlaced moved from the topic orders to orders.v2' },
     ])
+    // A file that names no topic says nothing about a move.
+    for (const [before, now] of [
+      ['', 'orders'],
+      ['orders', ''],
+    ] as const)
+      expect(check({ current: [{ ...v1, topic: now }], against: [{ ...v1, topic: before }] }).findings).toEqual([])
   })
 
   test('compares with all released versions, and warns of older ones unless the policy is transitive', () => {

@@ -1,6 +1,7 @@
 import { contractsOf } from '@waybill/contract'
 import { checkInventory, inventoryOf, readInventory, type WaitingInventory } from '@waybill/contract/waiting'
-import { ArgumentError, type EventCatalog, type Schemas } from '@waybill/core'
+import { ArgumentError, defineEvents, type EventCatalog, fromJsonSchema, type Schemas } from '@waybill/core'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import { careless, released, stepped } from './shop-catalogs.ts'
 
@@ -50,6 +51,29 @@ describe('an inventory of waiting records', () => {
     ])
     expect(await check(as(stepped('orders')), inventory(1, { complete: false }))).toEqual([
       'WB-C602 WARNING  the inventory of 2026-11-18T00:00:00.000Z was not read to its end: records of other versions may wait',
+    ])
+  })
+
+  test('cannot be judged where a change cannot be compared', async () => {
+    const withPattern = (pattern: string, version: number): EventCatalog<Schemas> => {
+      const json = {
+        type: 'object',
+        properties: { id: { type: 'string' }, code: { type: 'string', pattern } },
+        required: ['id'],
+      }
+      return defineEvents({
+        OrderPlaced: { topic: 'orders', version, schema: fromJsonSchema(json, new Ajv2020()), key: () => null },
+      })
+    }
+    const findings = await checkInventory({
+      catalogs: [withPattern(String.raw`^(a)(?:\1)$`, 2)],
+      contracts: contractsOf(withPattern(String.raw`^(a)\1$`, 1)),
+      inventory: inventory(),
+    })
+    expect(findings.map(({ code, message }) => `${code} ${message}`)).toEqual([
+      expect.stringContaining(
+        'WB-C602 12 records of OrderPlaced version 1 wait, and it is not proven: pattern of code',
+      ),
     ])
   })
 
