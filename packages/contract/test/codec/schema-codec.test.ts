@@ -269,9 +269,9 @@ describe.each(orderFormats)('a codec of $title', ({ codec, document, damaged, de
   })
 
   test('recognizes a frame without a payload, and nothing shorter', async () => {
-    const { recognizes } = writer(await registered(1))
+    const reader = writer(await registered(1))
     expect(
-      [framed(1, ''), framed(1, '').subarray(1), Buffer.from('{"a":1}')].map((each) => recognizes?.(each)),
+      [framed(1, ''), framed(1, '').subarray(1), Buffer.from('{"a":1}')].map((each) => reader.recognizes?.(each)),
     ).toEqual([true, false, false])
   })
 
@@ -316,22 +316,25 @@ describe.each(orderFormats)('a codec of $title', ({ codec, document, damaged, de
   })
 })
 
-test('refuses a value whose schema refers to schemas without end', async () => {
-  const runtime = quick().runtime
-  const document = (version: number): SchemaDocument => ({
+function referring(version: number): SchemaDocument {
+  return {
     schemaType: 'AVRO',
     schema: '"string"',
     references: [{ name: `r${version}`, subject: 's', version: version + 1 }],
-  })
+  }
+}
+
+test('refuses a value whose schema refers to schemas without end', async () => {
+  const runtime = quick().runtime
   let asked = 0
   const endless: SchemaRegistry = {
     ...watched(),
     name: 'endless',
-    schemaById: async () => document(0),
+    schemaById: async () => referring(0),
     version: async (subject, version) => {
       asked += 1
       if (asked > 2_000) throw new RangeError('It does not end.')
-      return { ...document(Number(version)), subject, version: Number(version), id: Number(version) }
+      return { ...referring(Number(version)), subject, version: Number(version), id: Number(version) }
     },
   }
   const reader = createAvroCodec({ registry: endless, avro: avsc, subject: 's', schema: '"string"', runtime })
