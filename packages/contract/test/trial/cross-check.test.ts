@@ -4,6 +4,7 @@ import { type ContractConsumer, crossCheck } from '@waybill/contract/trial'
 import { defineEvents, type EventCatalog, type Schemas, type StandardSchema, upcast } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { newContracts } from '../../src/trial/cross-check.ts'
 
 const v1 = z.object({ id: z.string(), note: z.string().optional() })
 const v2 = z.object({ id: z.string(), priority: z.enum(['normal', 'high', 'urgent']) })
@@ -142,4 +143,15 @@ describe('S2-060 consumers that are run with generated events', () => {
     expect(await find({ consumers: [made] })).toEqual([])
     expect(seen.length).toBe(40)
   })
+})
+
+function titled(version: number, title: string): ContractFile {
+  return { event: 'OrderPlaced', version, topic: 'orders', vendor: 'zod', schema: { title } }
+}
+
+test('new events are those of the newest version, unless it was released as it is', () => {
+  const [first, edited, next] = [titled(1, 'a'), titled(1, 'b'), titled(2, 'c')]
+  expect(newContracts([edited, next], [first])).toEqual([next])
+  expect(newContracts([edited], [first])).toEqual([edited])
+  expect(newContracts([first, next], [first, next])).toEqual([])
 })
