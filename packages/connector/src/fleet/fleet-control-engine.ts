@@ -146,7 +146,7 @@ export class FleetControlEngine implements Control, AsyncDisposable {
         const isUndecided = open !== undefined && !open.entry.awaited.includes(this.#own?.incarnation ?? '')
         waitMs = isUndecided ? open.seenAt + open.entry.waitMs - runtime.clock.monotonic() : 0
         if (waitMs <= 0) {
-          this.#own?.believe(target, desired)
+          this.#own?.believeAtStart(target, desired)
           return desired.state ?? undefined
         }
       }

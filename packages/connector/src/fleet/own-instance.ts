@@ -127,8 +127,12 @@ export class OwnInstance {
     void this.#run(entry, key)
   }
 
-  /** Remembers the state with which a binding was started here. */
-  believe(target: ControlTarget, { state, tiers }: DesiredBinding): void {
+  /** Remembers the state with which a binding starts here. What was established since stays: asking does not change it. */
+  believeAtStart(target: ControlTarget, desired: DesiredBinding): void {
+    if (!this.#beliefs.has(targetKey(target))) this.#believe(target, desired)
+  }
+
+  #believe(target: ControlTarget, { state, tiers }: DesiredBinding): void {
     this.#beliefs.set(targetKey(target), {
       target,
       state: state ?? 'DEFAULT',
@@ -169,7 +173,7 @@ export class OwnInstance {
         const { state = 'DEFAULT', tiers = [] } = this.#beliefs.get(key) ?? {}
         const after = desiredAfter({ state: state === 'DEFAULT' ? undefined : state, tiers }, entry.command)
         if (after.state === null) this.#beliefs.delete(key)
-        else this.believe(entry.target, after)
+        else this.#believe(entry.target, after)
       }
     }
     writer.put({
