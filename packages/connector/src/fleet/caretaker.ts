@@ -34,7 +34,9 @@ function stateWrites(
   { now, by, isOver }: Omit<CareTimes, 'keepMs'>,
 ): readonly SharedLogWrite[] {
   const { entry, position, seenAt } = command
-  if (!isStateCommand(entry) || now - seenAt < graceMs || !isOver(command)) return []
+  if (!isStateCommand(entry) || now - seenAt < graceMs) return []
+  // An earlier command may be open, too, and a state that is written decides about all before it.
+  if (state.desired(entry.target, isOver, position).open !== undefined) return []
   const snapshot = state.snapshotFor(entry.target, position, by)
   return snapshot === undefined ? [] : [{ key: desiredKey(entry.target), value: valueOf(snapshot) }]
 }

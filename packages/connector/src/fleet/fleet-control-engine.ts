@@ -80,6 +80,7 @@ export class FleetControlEngine implements Control, AsyncDisposable {
       follower: this.#follower,
       writer: this.#writer,
       own: () => this.#own,
+      isOver: this.#isOver,
       signal: this.#stopping.signal,
     })
   }
@@ -268,14 +269,13 @@ export class FleetControlEngine implements Control, AsyncDisposable {
       this.#writer.put(write)
   }
 
-  /** An arrow function, because it is passed on. */
+  /**
+   * Whether the time of a command's answers was over when the log was last read: answers may be in the part that was not read
+   * yet. An arrow function, because it is passed on.
+   */
   readonly #isOver: IsOver = (command) => {
-    const { runtime, aliveMs } = this.#settings
-    return isOver(this.#follower.state, command, {
-      now: runtime.clock.monotonic(),
-      readAt: this.#follower.readAt,
-      aliveMs,
-    })
+    const { state, readAt } = this.#follower
+    return isOver(state, command, { now: readAt, readAt, aliveMs: this.#settings.aliveMs })
   }
 
   #isAlive(member: Parameters<typeof isAlive>[0]): boolean {

@@ -20,7 +20,7 @@ import { CommandUnknownError, ControlUnreachableError } from './fleet-errors.ts'
 import type { FleetFollower } from './fleet-follower.ts'
 import { isAlive, isOver, membersWith, noAnswer } from './fleet-members.ts'
 import type { FleetSettings } from './fleet-options.ts'
-import { type FleetMember, isStateCommand } from './fleet-state.ts'
+import { type FleetMember, type IsOver, isStateCommand } from './fleet-state.ts'
 import { InstanceFailedError } from './instance-failed-error.ts'
 import type { LogWriter } from './log-writer.ts'
 import type { OwnInstance } from './own-instance.ts'
@@ -31,6 +31,8 @@ export interface SubmitterDeps {
   readonly follower: FleetFollower
   readonly writer: LogWriter
   readonly own: () => OwnInstance | undefined
+  /** Returns whether the time of a command's answers is over. */
+  readonly isOver: IsOver
   readonly signal: AbortSignal
 }
 
@@ -136,9 +138,10 @@ export class FleetSubmitter {
     }
   }
 
-  /** Writes the state after a command, so that its entry may be dropped. */
+  /** Writes the state after a command, so that its entry may be dropped. While answers may come, the caretaker does it later. */
   #keepDesired(target: ControlTarget, upTo: bigint): void {
-    const { follower, writer, own } = this.#deps
+    const { follower, writer, own, isOver: hasEnded } = this.#deps
+    if (follower.state.desired(target, hasEnded, upTo).open !== undefined) return
     const entry = follower.state.snapshotFor(target, upTo, own()?.incarnation ?? '')
     if (entry !== undefined) writer.put({ key: desiredKey(target), value: valueOf(entry) })
   }
