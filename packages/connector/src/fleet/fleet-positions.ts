@@ -12,6 +12,7 @@
  * | an instance was not heard of lately | it is not waited for: if it is a member still, the broker refuses the move |
  * | MOVE fails | BACK; the error of the move |
  * | there is no answer to MOVE | BACK; CommandUnknownError |
+ * | BACK cannot be written | CommandUnknownError; it is written as soon as the log accepts it |
  * | this process dies | the others return when they notice; without an instance of its own, when the time of all steps is over |
  */
 
@@ -69,6 +70,7 @@ export async function movePositions(
       operator,
       command: { type: 'BACK', away: away.id },
       waitMs: answerMs + spareMs,
+      isKept: true,
     })
   }
   const others = back.answers.filter(({ instance }) => instance !== moved.instance)

@@ -55,6 +55,8 @@ export interface Question {
   readonly waitMs: number
   /** The only incarnation that answers. @defaultValue all that have the binding */
   readonly only?: string
+  /** Whether it is written until it is in the log, also after its answer is given. @defaultValue false: it is tried once */
+  readonly isKept?: boolean
 }
 
 /** How long a command waits until the log can be read. */
@@ -101,7 +103,7 @@ export class FleetSubmitter {
     }
   }
 
-  async #ask(id: string, { target, command, operator, waitMs, only }: Question): Promise<Asked> {
+  async #ask(id: string, { target, command, operator, waitMs, only, isKept = false }: Question): Promise<Asked> {
     const { follower, writer } = this.#deps
     await this.ready()
     const concerned = membersWith(follower.state, target).filter(
@@ -111,7 +113,9 @@ export class FleetSubmitter {
     const awaited = alive.map(({ status }) => status.incarnation)
     const entry: CommandEntry = { id, target, command, operator, awaited, waitMs }
     let failure: unknown
-    void writer.add({ key: commandKey(id), value: valueOf(entry) }).catch((error: unknown) => (failure = error))
+    const write = { key: commandKey(id), value: valueOf(entry) }
+    if (isKept) writer.put(write)
+    else void writer.add(write).catch((error: unknown) => (failure = error))
     await this.#collect(entry)
     const written = follower.state.commands.get(id)
     if (written === undefined) throw new CommandUnknownError(command.type, target.binding, failure)

@@ -33,6 +33,9 @@ export interface OwnInstanceDeps {
 /** Commands that are applied at one time. More are refused: the operator sends faster than the instance can follow. */
 const mostAtOnce = 1_000
 
+/** Ends of absences that are remembered. */
+const mostCalledBack = 1_000
+
 const firstRetryMs = 1_000
 const longestRetryMs = 60_000
 
@@ -83,6 +86,8 @@ export class OwnInstance {
   /** Commands under way, by target. */
   readonly #underWay = new Map<string, number>()
   readonly #aways = new Map<string, Absence>()
+  /** Absences that ended before they began: an append that was reported as failed may come into the log after its end. */
+  readonly #calledBack = new Set<string>()
   #lastStatus = ''
   #announcedAt = Number.NEGATIVE_INFINITY
   #hasLeft = false
@@ -209,6 +214,7 @@ export class OwnInstance {
     key: string,
     { forMs, by }: { readonly forMs: number; readonly by?: string },
   ): Promise<InstanceAnswer> {
+    if (this.#calledBack.has(id)) return this.#failed(target, new StateError('This instance was called back already.'))
     if (this.#aways.has(key))
       return this.#failed(target, new StateError('Positions of this binding are being moved by another command.'))
     const lease = this.#deps.runtime.timers.schedule(forMs, () => this.#returnAlone(id, target, key))
@@ -227,7 +233,12 @@ export class OwnInstance {
 
   async #comeBack(id: string, target: ControlTarget, key: string): Promise<InstanceAnswer> {
     const absence = this.#release(id, key)
-    if (absence === undefined) return { instance: this.instance.name, outcome: 'APPLIED', state: this.#stateOf(target) }
+    if (absence === undefined) {
+      this.#calledBack.add(id)
+      const [oldest] = this.#calledBack.size > mostCalledBack ? this.#calledBack : []
+      if (oldest !== undefined) this.#calledBack.delete(oldest)
+      return { instance: this.instance.name, outcome: 'APPLIED', state: this.#stateOf(target) }
+    }
     await absence.leaving
     return this.instance.back(target)
   }
