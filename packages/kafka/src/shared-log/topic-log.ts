@@ -132,12 +132,23 @@ export class TopicLog implements SharedLog {
     await using reader = this.#client.reader([{ topic, partition: 0, from: begin, until: end }])
     const records: KafkaRecord[] = []
     while (records.length < batchSize) {
-      const some = await reader.next(pollSize)
+      const some = await this.#inTime(reader.next(pollSize))
       // Everything up to the end was read, though its last records may be compacted away.
       if (some === undefined) return { entries: records.map(entryOf), next: `${end}`, isAtEnd: true, isReset }
       records.push(...some)
     }
     return this.#readOf(records, begin, end, isReset)
+  }
+
+  /** A reader waits longer for a broker than a control can. @throws KafkaError */
+  async #inTime<T>(reading: Promise<T>): Promise<T> {
+    const { topic, runtime } = this.#settings
+    const late = Promise.withResolvers<never>()
+    const error = new KafkaError(`${topic} was not read within ${requestMs} ms.`, 'RETRIABLE')
+    using _ = runtime.timers.schedule(requestMs, () => late.reject(error))
+    // The race reports the first failure.
+    for (const one of [reading, late.promise]) one.catch(() => {})
+    return await Promise.race([reading, late.promise])
   }
 
   /** Waits for records at the end of the log. */
