@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer'
-import type { DeadLetterReplay } from '@waybill/connector/internal'
+import type { DeadLetterReplay, SelectedDeadLetter } from '@waybill/connector/internal'
 
 /** The counts that a plan shows, as JSON. */
 export interface SelectionCounts {
@@ -19,8 +19,17 @@ export interface SelectionCounts {
 const maxKeys = 100_000
 const maxSample = 10
 
-/** Reads a selection without an effect, and counts what it would send. */
-export async function countSelection(replay: Pick<DeadLetterReplay, 'next'>): Promise<SelectionCounts> {
+/** Returns those of a batch that a run would take: the others are handled already. */
+export type OpenAmong = (selected: readonly SelectedDeadLetter[]) => Promise<readonly SelectedDeadLetter[]>
+
+/**
+ * Reads a selection without an effect, and counts what it would send.
+ * @param openAmong - undefined: states are not known, and a run would take all
+ */
+export async function countSelection(
+  replay: Pick<DeadLetterReplay, 'next'>,
+  openAmong: OpenAmong | undefined,
+): Promise<SelectionCounts> {
   let [scanned, eligible, bytes] = [0, 0, 0]
   const refused = new Map<string, number>()
   const keys = new Map<string, number>()
@@ -28,7 +37,10 @@ export async function countSelection(replay: Pick<DeadLetterReplay, 'next'>): Pr
   for (let batch = await replay.next(1_000); batch !== undefined; batch = await replay.next(1_000)) {
     scanned += batch.scanned
     for (const { reason } of batch.refused) refused.set(reason, (refused.get(reason) ?? 0) + 1)
-    for (const one of batch.selected) {
+    const open = (await openAmong?.(batch.selected)) ?? batch.selected
+    const handled = batch.selected.length - open.length
+    if (handled > 0) refused.set('NOT_OPEN', (refused.get('NOT_OPEN') ?? 0) + handled)
+    for (const one of open) {
       eligible++
       bytes += one.bytes
       const key = keyOf(one.key)

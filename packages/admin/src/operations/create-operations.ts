@@ -116,6 +116,12 @@ export interface Operations extends Service {
    * @throws OptionsError for a request that is wrong, and the errors of the connector and the outbox
    */
   create(request: OperationRequest, operator: OperatorIdentity, options?: CreateOptions): Promise<StoredOperation>
+  /**
+   * Counts what an operation would take now. Creates nothing, and leaves no entry in the audit log.
+   * @returns the plan that a dry run of `create` would store
+   * @throws as `create`
+   */
+  plan(request: OperationRequest, operator: OperatorIdentity): Promise<unknown>
   get(id: string): Promise<StoredOperation | undefined>
   list(query: OperationQuery, page: PageQuery): Promise<Page<StoredOperation>>
   items(id: string, outcome: OperationItem['outcome'] | undefined, page: PageQuery): Promise<Page<OperationItem>>
@@ -213,14 +219,18 @@ export function createOperations(options: OperationsOptions): Operations {
     running: () => runner.running,
   })
 
+  const kindOf = (type: OperationType): OperationKind => {
+    const kind = kinds.get(type)
+    if (kind === undefined) throw new UnknownOperationTypeError(type, [...kinds.keys()])
+    return kind
+  }
+
   const create = async (
     { type, ...request }: OperationRequest,
     operator: OperatorIdentity,
     { dryRun, idempotencyKey }: { readonly dryRun: boolean; readonly idempotencyKey: string | undefined },
   ): Promise<StoredOperation> => {
-    const kind = kinds.get(type)
-    if (kind === undefined) throw new UnknownOperationTypeError(type, [...kinds.keys()])
-    const planned = await kind.plan({ type, ...request }, operator, dryRun)
+    const planned = await kindOf(type).plan({ type, ...request }, operator, dryRun)
     const { rate = limitRules.rate.fallback } = planned.request as { readonly rate?: number }
     const id = `op_${nextId()}`
     const created = await store.create({
@@ -284,6 +294,7 @@ export function createOperations(options: OperationsOptions): Operations {
       runner.look()
       return created
     },
+    plan: async (request, operator) => (await kindOf(request.type).plan(request, operator, true)).plan,
     get: (id) => store.get(id),
     list: (query, page) => store.list(query, page),
     items: (id, outcome, page) => store.items(id, outcome, page),

@@ -101,7 +101,8 @@ export function createDeadLetterKind(
       const ranges = chosen ?? held
       // Opened in any case: a request that cannot run must not become an operation.
       await using replay = await open(frozen, ranges, { dryRun: true }, operator)
-      const counts = isCounted && frozen.next === undefined ? await countSelection(replay) : undefined
+      const openAmong = states?.openAmong(connector, frozen.binding)
+      const counts = isCounted && frozen.next === undefined ? await countSelection(replay, openAmong) : undefined
       return {
         target: targetOf(connector, frozen.binding),
         request: { ...frozen, ...limits },

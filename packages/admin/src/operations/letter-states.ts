@@ -29,6 +29,8 @@ const flushMs = 1_000
 const maxWaiting = 10_000
 /** Selected dead letters that are kept until their batch is applied: more than a batch reads. */
 const maxRead = 2_000
+/** Dead letters whose states are asked for at the same time. */
+const askedAtOnce = 50
 
 const stateAfter: Readonly<Partial<Record<OperationType, DeadLetterState>>> = {
   RELEASE: 'RELEASED',
@@ -74,6 +76,28 @@ export class LetterStates {
     this.#wake.resolve()
     await this.#flushing
     await this.#flush()
+  }
+
+  /**
+   * Returns a function that selects the dead letters of a binding that an operation could take now. It changes nothing. What the
+   * index does not have yet is OPEN.
+   */
+  openAmong(
+    { admin }: Pick<Connector, 'admin'>,
+    binding: string,
+  ): <T extends DeadLetterPosition>(selected: readonly T[]) => Promise<readonly T[]> {
+    const { cluster } = admin.binding(binding)
+    return async (selected) => {
+      const open: (typeof selected)[number][] = []
+      for (let at = 0; at < selected.length; at += askedAtOnce) {
+        const some = selected.slice(at, at + askedAtOnce)
+        const known = await Promise.all(
+          some.map(({ topic, partition, offset }) => this.#index.get({ cluster, topic, partition, offset })),
+        )
+        open.push(...some.filter((_, index) => (known[index]?.state ?? 'OPEN') === 'OPEN'))
+      }
+      return open
+    }
   }
 
   /** Begins the marks of an operation. */

@@ -2,6 +2,7 @@ import type { PurgeReport, ReplaySelection } from '@waybill/connector/internal'
 import { OptionsError } from '@waybill/core'
 import type { StoredOperation } from '@waybill/core/internal'
 import { isPlainObject } from '@waybill/core/option'
+import type { SelectionCounts } from '../operations/count-selection.ts'
 import type { OperationRequest, ReplayRequest } from '../operations/operation-request.ts'
 import type { Answer, Call } from '../route/call.ts'
 import { type Route, route } from '../route/route.ts'
@@ -55,6 +56,8 @@ export function dltRoutes(services: AdminServices): readonly Route[] {
   const { connector } = services
   const tag = 'Dead letter topics'
   const statistics = new DeadLetterStatistics(services)
+  const planned = (found: FoundBinding, call: Call, request: ReplayRequest): Promise<Answer> =>
+    plannedReplay(services, statistics, { found, call, request })
   return [
     route({
       id: 'replayDlt',
@@ -70,9 +73,9 @@ export function dltRoutes(services: AdminServices): readonly Route[] {
         const found = findBinding(connector, call, call.params['name'] ?? '', 'dlt:replay')
         const { target, ...given } = call.query
         const which = selected(selectionOf(given))
-        if (call.isDryRun) return plannedReplay(statistics, found)
         const to = target === undefined ? {} : { target }
         const request = { type: 'REPLAY', binding: labelOf(found), ...which, ...to } as const
+        if (call.isDryRun) return planned(found, call, request)
         return waited(services, call, request, replayView)
       },
     }),
@@ -90,8 +93,8 @@ export function dltRoutes(services: AdminServices): readonly Route[] {
         const found = findBinding(connector, call, call.params['name'] ?? '', 'dlt:replay')
         const { tier, ...given } = call.query
         const which = selected(selectionOf(given))
-        if (call.isDryRun) return plannedReplay(statistics, found)
         const request = { type: 'REPLAY_TO_TIER', binding: labelOf(found), tier, ...which } as const
+        if (call.isDryRun) return planned(found, call, request)
         return waited(services, call, request, replayView)
       },
     }),
@@ -108,8 +111,8 @@ export function dltRoutes(services: AdminServices): readonly Route[] {
       run(call) {
         const found = findBinding(connector, call, call.params['name'] ?? '', 'dlt:release')
         const which = selected(selectionOf(call.query))
-        if (call.isDryRun) return plannedReplay(statistics, found)
         const request = { type: 'RELEASE', binding: labelOf(found), ...which } as const
+        if (call.isDryRun) return planned(found, call, request)
         return waited(services, call, request, replayView)
       },
     }),
@@ -185,10 +188,21 @@ function selected(which: ReplaySelection): Pick<ReplayRequest, 'next' | 'filter'
   return { filter: { sinceMs, untilMs }, ...unlimited, limit }
 }
 
-async function plannedReplay(statistics: DeadLetterStatistics, found: FoundBinding): Promise<Answer> {
+/** A window is read and counted as a run would take it. A count continues after the position of replays, wherever that is then. */
+async function plannedReplay(
+  { operations }: AdminServices,
+  statistics: DeadLetterStatistics,
+  { found, call, request }: { readonly found: FoundBinding; readonly call: Call; readonly request: ReplayRequest },
+): Promise<Answer> {
   checkState(found, 'destroy')
-  const { notReplayed } = await statistics.read(found, false)
-  return { body: { dryRun: true, operation: null, available: notReplayed } }
+  const dryRun = { dryRun: true, operation: null }
+  if (request.next !== undefined) {
+    const { notReplayed } = await statistics.read(found, false)
+    return { body: { ...dryRun, available: notReplayed } }
+  }
+  const { eligible, refused } = (await operations.plan(request, call.operator)) as SelectionCounts
+  const skipped = Object.fromEntries(Object.entries(refused).map(([reason, letters]) => [reason, Number(letters)]))
+  return { body: { ...dryRun, available: eligible, skipped } }
 }
 
 /** Runs a change as an operation, and answers with its report if it ends while the client waits. */

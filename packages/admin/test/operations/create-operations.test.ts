@@ -405,6 +405,23 @@ describe('requests', () => {
       })
     }))
 
+  test('count in a plan what a run would take: dead letters that are OPEN, or that the index does not have yet', () =>
+    inScene(async (scene) => {
+      await scene.bury(['c1', 'c2', 'c3'])
+      scene.fails = () => false
+      const deadLetters = createMemoryDeadLetterIndex({ runtime: scene.runtime })
+      const operations = await scene.operations({ deadLetters })
+      const before = await operations.create(everything, ana, { dryRun: true })
+      expect(before.plan).toMatchObject({ scanned: '3', matched: '3', eligible: '3', refused: {} })
+      const first = await operations.create({ ...everything, limit: 2 }, ana)
+      expect((await scene.reached(first.id, 'DONE')).progress.sent).toBe(2n)
+      const planned = await operations.create(everything, ana, { dryRun: true })
+      expect(planned.plan).toMatchObject({ matched: '3', eligible: '1', refused: { NOT_OPEN: '2' }, keys: '1' })
+      expect((planned.plan as { readonly sample: readonly string[] }).sample).toHaveLength(1)
+      await operations.wish(planned.id, 'START', ana)
+      expect((await scene.reached(planned.id, 'DONE')).progress).toMatchObject({ sent: 1n, refused: { NOT_OPEN: 2n } })
+    }))
+
   test('mark dead letters whose copies failed again', () =>
     inScene(async (scene) => {
       await scene.bury(['c1'])

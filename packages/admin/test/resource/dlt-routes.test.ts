@@ -57,6 +57,31 @@ describe('dead letter topics', () => {
       await world.eventually(() => expect(world.audit.at(-1)).toMatchObject({ operation: 'REPLAY', outcome: 'DONE' }))
     }))
 
+  test('of a window are planned with what a run would take, and nothing is created', () =>
+    adminWorld({}, async (world) => {
+      await bury(world, ['a', 'b'])
+      const { ask } = world
+      const url =
+        '/eventbus/bindings/shipping/dlt/replay?from=1970-01-01T00:00:00Z&to=2100-01-01T00:00:00Z&target=ORIGINAL'
+      const planned = { dryRun: true, operation: null }
+      expect(await ask('POST', `${url}&dryRun=true`)).toMatchObject({
+        status: 200,
+        body: { ...planned, available: '2', skipped: {} },
+      })
+      const { body: stats } = await ask('GET', '/eventbus/bindings/shipping/dlt/stats')
+      const replay = { type: 'REPLAY', binding: 'shipping', ids: [stats.oldest.id], abortWhen: false }
+      const { body: one } = await ask('POST', '/eventbus/operations', { body: replay })
+      await world.eventually(async () => {
+        expect((await ask('GET', `/eventbus/operations/${one.id}`)).body.state).toBe('DONE')
+      })
+      const { body } = await ask('POST', `${url}&dryRun=true`)
+      expect(body.skipped).toMatchObject({ NOT_OPEN: 1 })
+      const empty =
+        '/eventbus/bindings/shipping/dlt/replay?from=1970-01-01T00:00:00Z&to=1970-01-01T00:00:01Z&dryRun=true'
+      expect((await ask('POST', empty)).body).toMatchObject({ ...planned, available: '0' })
+      expect((await ask('GET', '/eventbus/operations')).body.items).toHaveLength(1)
+    }))
+
   test('are purged by an age, never by bare digits', () =>
     adminWorld({}, async (world) => {
       await bury(world, ['a', 'b'])
