@@ -52,8 +52,11 @@ export interface AppliedBatch {
 
 /** One run of an operation, by one instance. */
 export interface OperationSession extends AsyncDisposable {
-  /** Reads and decides; undefined at the end. Has no effect. */
-  next(maxCount: number): Promise<RunBatch | undefined>
+  /**
+   * Reads and decides; undefined at the end. Has no effect.
+   * @param signal - aborts when the run ends: what is read then is dropped, and the session is disposed of
+   */
+  next(maxCount: number, signal: AbortSignal): Promise<RunBatch | undefined>
   /** Takes effect. */
   apply(batch: RunBatch): Promise<AppliedBatch>
 }

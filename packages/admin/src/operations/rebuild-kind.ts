@@ -57,8 +57,10 @@ class RebuildSession implements OperationSession {
     this.#statuses = rebuild.run(operator, { signal: this.#leave.signal })
   }
 
-  async next(): Promise<RunBatch | undefined> {
-    const { done, value } = await this.#statuses.next()
+  async next(_maxCount: number, signal: AbortSignal): Promise<RunBatch | undefined> {
+    const leave = (): void => this.#leave.abort()
+    signal.addEventListener('abort', leave, { once: true })
+    const { done, value } = await this.#statuses.next().finally(() => signal.removeEventListener('abort', leave))
     if (done === true) return undefined
     const scanned = Math.max(0, value.applied - this.#applied)
     this.#applied = value.applied

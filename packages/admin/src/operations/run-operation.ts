@@ -10,7 +10,8 @@
  * | the lease was taken | the next write changes nothing, and this runner stops before its next batch |
  * | an answer of the store is lost | the same write is repeated: it is absolute |
  * | a broker or the database is away | the operation stays RUNNING with `trouble`, and continues with backoff |
- * | stop of the process | ends after its batch and releases the lease |
+ * | stop of the process | ends after its batch, or while it reads the next one, and releases the lease |
+ * | pause or cancel | the same, at the latest a second later |
  */
 
 import {
@@ -173,7 +174,8 @@ class OperationRun {
   async #runBatch(session: OperationSession, maxCount: number): Promise<boolean> {
     const { runtime, store, kind } = this.#deps
     if (!(await this.#waitForRate())) return true
-    const batch = await session.next(maxCount)
+    const batch = await this.#readBatch(session, maxCount)
+    if (batch === 'LEFT') return true
     if (batch === undefined) return false
     let applied: AppliedBatch = { sent: 0, refused: [], unsent: [], unknown: [], failure: undefined }
     if (batch.count > 0) {
@@ -194,6 +196,31 @@ class OperationRun {
     if (applied.failure !== undefined) throw applied.failure
     if (this.#hasTrouble) await this.#setTrouble(undefined)
     return true
+  }
+
+  /** Reads the next batch. Leaves the reading when the process stops or an operator wishes something: it has no effect. */
+  async #readBatch(session: OperationSession, maxCount: number): Promise<RunBatch | undefined | 'LEFT'> {
+    const leaving = new AbortController()
+    const isRead = new AbortController()
+    const reading = session.next(maxCount, leaving.signal)
+    const left = this.#untilLeft(isRead.signal)
+    // The race reports the first failure. A reading that was left fails later, and so may the last look for wishes.
+    for (const one of [reading, left]) one.catch(() => {})
+    try {
+      const first = await Promise.race([reading, left])
+      if (first === 'LEFT') leaving.abort(runOver)
+      return first
+    } finally {
+      isRead.abort()
+    }
+  }
+
+  /** Resolves when the process stops, an operator wishes something, or the signal aborts. */
+  async #untilLeft(isRead: AbortSignal): Promise<'LEFT'> {
+    const { runtime, stopping } = this.#deps
+    const ended = AbortSignal.any([isRead, stopping])
+    while (this.#orders.wish === undefined && (await sleep(runtime, lookMs, ended))) await this.#look()
+    return 'LEFT'
   }
 
   #count(batch: RunBatch, { sent, refused, unknown }: AppliedBatch): void {
