@@ -26,7 +26,7 @@ export type {
   TopicSelection,
   TransactionOptions,
 } from './api/binding.ts'
-export type { ContainerStatus, MemberState, MemberStatus, PartitionStatus } from './api/binding-view.ts'
+export type { ContainerStatus, KeyState, MemberState, MemberStatus, PartitionStatus } from './api/binding-view.ts'
 export type { ConfigCode } from './api/config-code.ts'
 export type { DerivedTopicsMode } from './api/connector.ts'
 export type { HealthFinding, HealthStatus, RecordLossKind } from './api/connector-report.ts'
@@ -36,6 +36,7 @@ export type {
   BindingFigures,
   BindingRates,
   BindingStatus,
+  CircuitFigures,
   ControlAnswer,
   ControlCommand,
   ControlledInstance,
@@ -46,8 +47,10 @@ export type {
   DesiredState,
   FleetInstance,
   InstanceAnswer,
+  InstanceHealth,
   InstanceStatus,
   StateCommand,
+  TierFigures,
 } from './api/control.ts'
 export type {
   DeadLetterPlace,

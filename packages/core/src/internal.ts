@@ -139,6 +139,7 @@ export type {
   DeadLetterRef,
   DeadLetterState,
   FailureGroup,
+  FailureGroupHour,
   FailureGroupOrder,
   FailureGroupState,
   IndexedDeadLetter,

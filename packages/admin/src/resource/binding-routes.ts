@@ -21,7 +21,14 @@ const summaryFields = {
   groupId: words,
   state: openWord(states),
   pausedBy: list(words),
-  breaker: object({ state: openWord(['CLOSED', 'OPEN', 'HALF_OPEN']) }),
+  /** The worst of all instances. */
+  breaker: object({
+    state: openWord(['CLOSED', 'OPEN', 'HALF_OPEN']),
+    failureRate: nullable(anyNumber),
+    slowRate: nullable(anyNumber),
+    calls: nullable(integer()),
+    nextProbeAt: nullable(instant),
+  }),
   instances: object({ alive: integer(), running: integer(), paused: integer(), other: integer() }),
   lag: object({ records: nullable(int64), seconds: nullable(anyNumber) }),
   retrying: nullable(int64),

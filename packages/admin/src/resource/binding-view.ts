@@ -28,7 +28,7 @@ export async function summaryOf(services: AdminServices, view: BindingView): Pro
     groupId: view.groupId,
     state: view.state,
     pausedBy: view.pausedBy,
-    breaker: { state: breakerOf(view, figures) },
+    breaker: circuitOf(view, ours),
     instances: countsOf(ours),
     lag: lagOf(figures),
     retrying: retryingOf(figures),
@@ -44,6 +44,37 @@ function countsOf(statuses: readonly InstanceStatus[]): object {
   const running = count('RUNNING')
   const paused = count('PAUSED')
   return { alive: alive.length, running, paused, other: alive.length - running - paused }
+}
+
+/** The worst breaker of all instances, each of which has its own: with what it counted, and the time of its next probe. */
+function circuitOf(view: BindingView, statuses: readonly InstanceStatus[]): object {
+  const figures = statuses.flatMap((one) => (one.isAlive && one.figures !== undefined ? [one.figures] : []))
+  const state = breakerOf(view, figures)
+  const worst = statuses
+    .filter(({ isAlive, figures: one }) => isAlive && one?.breaker === state && one.circuit !== undefined)
+    .toSorted((one, other) => failureRateOf(other) - failureRateOf(one))[0]
+  const { calls, failureRate, slowCallRate, nextProbeInMs } = worst?.figures?.circuit ?? {}
+  return {
+    state,
+    failureRate: shareOf(failureRate),
+    slowRate: shareOf(slowCallRate),
+    calls: calls ?? null,
+    nextProbeAt: nextProbeInMs === undefined ? null : instantOf(wholeSeconds((worst?.seenAtMs ?? 0) + nextProbeInMs)),
+  }
+}
+
+/** A breaker counts in percent. */
+function shareOf(percent: number | undefined): number | null {
+  return percent === undefined ? null : percent / 100
+}
+
+/** It is computed anew with each status, and must not look like a change of the binding. */
+function wholeSeconds(atMs: number): number {
+  return Math.round(atMs / 1_000) * 1_000
+}
+
+function failureRateOf({ figures }: InstanceStatus): number {
+  return figures?.circuit?.failureRate ?? 0
 }
 
 /** The worst state of all instances: each has a breaker of its own. */

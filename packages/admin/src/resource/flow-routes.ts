@@ -46,6 +46,8 @@ const stageSchema: Schema = named(
     topic: nullable(words),
     delayMs: nullable(integer()),
     depth: nullable(int64),
+    /** When the oldest record of a tier is due, in all instances. Null: it has none, or none is known. */
+    nextDueAt: nullable(instant),
     processedPerSecond: nullable(anyNumber),
     failedPerSecond: nullable(anyNumber),
   }),
@@ -116,7 +118,8 @@ export function flowRoutes(services: AdminServices): readonly Route[] {
         const known = await ofFleet(services, view)
         const waiting = partitionsOf(view).reduce((sum, { status }) => sum + status.waiting, 0)
         const scope = known === undefined ? 'INSTANCE' : 'FLEET'
-        return { body: { key, stages: stagesOf(services, view, known), waiting, scope } }
+        const due = await tierDues(services, view)
+        return { body: { key, stages: stagesOf(services, view, known, due), waiting, scope } }
       },
     }),
     route({
@@ -247,10 +250,21 @@ function otherRow({ topic, partition, kind, tier, owner, committed, end, lag }: 
   return { ...unknown, topic, partition, kind, tier, owner, committed, end, lag }
 }
 
+/** Returns when the oldest record of each tier is due, in the instances that were heard of lately. */
+async function tierDues({ connector }: AdminServices, view: BindingView): Promise<ReadonlyMap<number, number>> {
+  const due = new Map<number, number>()
+  for (const { target, isAlive, figures } of (await connector?.admin.statuses()) ?? []) {
+    if (!isAlive || target.binding !== view.name || target.cluster !== view.cluster) continue
+    for (const { tier, dueAtMs } of figures?.tiers ?? []) due.set(tier, Math.min(dueAtMs, due.get(tier) ?? dueAtMs))
+  }
+  return due
+}
+
 function stagesOf(
   { connector, options }: AdminServices,
   view: BindingView,
   known: readonly FleetPartition[] | undefined,
+  due: ReadonlyMap<number, number>,
 ): readonly object[] {
   const { lag = [] } = connector?.admin.binding(`${view.cluster}:${view.name}`) ?? {}
   const stages = view.containers.map(({ place: { kind, tier, topic, delayMs } }) => {
@@ -266,13 +280,14 @@ function stagesOf(
       topic,
       delayMs,
       depth: depthOf(all ?? own.map(({ records }) => records)),
+      nextDueAt: kind === 'TIER' ? instantOf(due.get(tier)) : null,
       processedPerSecond: perSecond(options, 'eventbus.records.processed', labels),
       failedPerSecond: perSecond(options, 'eventbus.records.failed', labels),
     }
   })
   const dead = latest(options, 'eventbus.dlt.depth', labelsOf(view))
   const depth = dead === undefined ? null : BigInt(Math.round(dead))
-  const dlt = { kind: 'DLT', tier: null, topic: null, delayMs: null, depth }
+  const dlt = { kind: 'DLT', tier: null, topic: null, delayMs: null, depth, nextDueAt: null }
   return [...stages, { ...dlt, processedPerSecond: null, failedPerSecond: null }]
 }
 

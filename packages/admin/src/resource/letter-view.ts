@@ -1,4 +1,5 @@
 import type { DeadLetterFacetCounts, DeadLetterRef, FailureGroup, IndexedDeadLetter } from '@waybill/core/internal'
+import type { GroupSpark } from '../dead-letters/group-sparks.ts'
 import type { IndexSource } from '../dead-letters/letter-indexing.ts'
 import { normalizeMessage } from '../dead-letters/normalize-message.ts'
 import { instantOf } from '../json/write-json.ts'
@@ -47,8 +48,8 @@ export function letterView(letter: IndexedDeadLetter, reader: Reader): object {
   }
 }
 
-/** Returns a failure group as answers show it. */
-export function groupView(group: FailureGroup, reader: Reader): object {
+/** Returns a failure group as answers show it. @param spark - its dead letters of the last 24 hours; undefined: not known */
+export function groupView(group: FailureGroup, reader: Reader, spark?: GroupSpark): object {
   return {
     group: group.group,
     state: group.state,
@@ -65,7 +66,12 @@ export function groupView(group: FailureGroup, reader: Reader): object {
     replayed: group.replayed,
     failedAgain: group.failedAgain,
     sample: idOf(group.sample),
+    spark: spark === undefined ? null : sparkView(spark),
   }
+}
+
+function sparkView({ sinceMs, bucketMs, counts }: GroupSpark): object {
+  return { since: instantOf(sinceMs), bucketMs, counts }
 }
 
 /** Returns the counts of a facet as answers show them. */

@@ -60,6 +60,8 @@ const instanceSchema: Schema = named(
     version: nullable(words),
     alive: boolean,
     seenAt: instant,
+    /** The last report of the process. Null: it sends none, like one of an earlier version. */
+    health: nullable(object({ status: openWord(['UP', 'DEGRADED', 'DOWN']), reasons: list(words) })),
     bindings: list(
       object({
         cluster: words,
@@ -193,13 +195,15 @@ export function healthView({ status, reasons, remarks, findings }: ConnectorHeal
 }
 
 /** Returns a process as answers show it. */
-export function instanceView({ instance, incarnation, version, isAlive, seenAtMs, bindings }: FleetInstance): object {
+export function instanceView(one: FleetInstance): object {
+  const { instance, incarnation, version, isAlive, seenAtMs, bindings, health } = one
   return {
     instance,
     incarnation,
     version: version ?? null,
     alive: isAlive,
     seenAt: instantOf(seenAtMs),
+    health: health === undefined ? null : { status: health.status, reasons: health.reasons },
     bindings: bindings.map(({ target, state, pausedBy, figures }) => ({
       cluster: target.cluster,
       binding: target.binding,

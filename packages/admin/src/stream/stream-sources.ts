@@ -1,4 +1,5 @@
 import { Grants } from '../access/access.ts'
+import { sparksOf } from '../dead-letters/group-sparks.ts'
 import { auditView } from '../resource/audit-routes.ts'
 import { summaryOf } from '../resource/binding-view.ts'
 import { groupView } from '../resource/letter-view.ts'
@@ -76,10 +77,12 @@ export function streamSources(services: AdminServices): readonly StreamSource[] 
       async read() {
         await letters.current()
         const { items } = await letters.index.groups({}, 'LAST', { limit: shownGroups })
+        const ids = items.map(({ group }) => group)
+        const sparkOf = await sparksOf(letters.index, {}, ids, options.runtime.clock.now())
         return items.map((group) => ({
           key: group.group,
           subject: undefined,
-          data: groupView(group, { grants: new Grants('FORBIDDEN') }),
+          data: groupView(group, { grants: new Grants('FORBIDDEN') }, sparkOf?.(group.group)),
         }))
       },
     },
@@ -113,7 +116,7 @@ export function streamSources(services: AdminServices): readonly StreamSource[] 
       permission: 'bindings:read',
       async read() {
         const instances = (await connector?.admin.instances()) ?? []
-        return instances.map(({ instance, incarnation, version, isAlive, bindings }) => ({
+        return instances.map(({ instance, incarnation, version, isAlive, bindings, health }) => ({
           key: incarnation,
           subject: undefined,
           // The time when it was last heard of changes with each status, and is no change of the process.
@@ -121,6 +124,7 @@ export function streamSources(services: AdminServices): readonly StreamSource[] 
             instance,
             version: version ?? null,
             alive: isAlive,
+            health: health === undefined ? null : { status: health.status, reasons: health.reasons },
             bindings: bindings.map(({ target, state }) => ({
               cluster: target.cluster,
               binding: target.binding,

@@ -1,4 +1,5 @@
 import type { FailureGroup } from '@waybill/core/internal'
+import { sparksOf } from '../dead-letters/group-sparks.ts'
 import { AdminNotFoundError } from '../problem/admin-errors.ts'
 import { pageFields } from '../resource/answer-schemas.ts'
 import { groupView, sourceView } from '../resource/letter-view.ts'
@@ -61,9 +62,11 @@ function listRoute(services: AdminServices): Route {
       await letters.current()
       const page = { limit, cursor: from.cursor }
       const { items, next, total } = await letters.index.groups(read.filter, orders[sort], page)
+      const ids = items.map(({ group }) => group)
+      const sparkOf = await sparksOf(letters.index, read.filter, ids, options.runtime.clock.now())
       return {
         body: {
-          items: items.map((group) => groupView(group, call)),
+          items: items.map((group) => groupView(group, call, sparkOf?.(group.group))),
           next: writeLetterCursor(next, read.nowMs, query),
           ...(total === undefined ? {} : { total: { count: total.count, exact: total.isExact } }),
           filter: resolvedView(read),
@@ -83,7 +86,7 @@ function detailRoute(services: AdminServices): Route {
     summary: 'Shows a failure group',
     access: { permission: 'dlt:read', of: 'SOME' },
     answer: groupSchema,
-    run: async (call) => ({ body: groupView(await findGroup(services, call), call) }),
+    run: async (call) => ({ body: await shownGroup(services, call) }),
   })
 }
 
@@ -114,16 +117,29 @@ function triageRoute(services: AdminServices): Route {
         () => letters.index.annotate(group, change, call.identity.by),
         () => undefined,
       )
-      return { body: groupView(await findGroup(services, call), call) }
+      return { body: await shownGroup(services, call) }
     },
   })
 }
 
+async function shownGroup(services: AdminServices, call: Call): Promise<object> {
+  const { letters, options } = services
+  const group = await findGroup(services, call)
+  const { filter } = readGroupFilter(services, call)
+  const sparkOf = await sparksOf(letters.index, filter, [group.group], options.runtime.clock.now())
+  return groupView(group, call, sparkOf?.(group.group))
+}
+
+function readGroupFilter(services: AdminServices, call: Call): ReturnType<typeof readFilter> & { group: string } {
+  const group = (call.params['group'] ?? '').slice(0, 100)
+  const read = readFilter(services, call, { ...noFilter, group }, services.options.runtime.clock.now())
+  return { ...read, group }
+}
+
 /** @throws AdminNotFoundError, also for a group of bindings that the operator may not see */
 async function findGroup(services: AdminServices, call: Call): Promise<FailureGroup> {
-  const { letters, options } = services
-  const group = (call.params['group'] ?? '').slice(0, 100)
-  const { filter } = readFilter(services, call, { ...noFilter, group }, options.runtime.clock.now())
+  const { letters } = services
+  const { filter, group } = readGroupFilter(services, call)
   await letters.current()
   const [found] = (await letters.index.groups(filter, 'COUNT', { limit: 1 })).items
   if (found === undefined) throw new AdminNotFoundError(`There is no failure group '${group}', or not for you.`)

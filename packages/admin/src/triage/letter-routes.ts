@@ -148,8 +148,16 @@ async function detailView(services: AdminServices, call: Call, found: FoundLette
       value: headerView(name, value, rule),
     })),
     history: await historyOf(services, call, found),
+    keyState: keyStateOf(services, found),
     actions: actionsOf(services, call, found),
   }
+}
+
+/** Null without a key or `orderingMode: KEY`, and while another process reads the partition. */
+function keyStateOf({ connector }: AdminServices, { binding, indexed, record: { key } }: FoundLetter): object | null {
+  const { originalTopic: topic, originalPartition: partition } = indexed
+  if (connector === undefined || binding === undefined || key === null) return null
+  return connector.admin.keyState(binding.label, { topic, partition, key }) ?? null
 }
 
 /** Returns whether the source topic still holds the record; null if that cannot be told. */

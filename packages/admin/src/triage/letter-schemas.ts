@@ -63,6 +63,8 @@ export const groupSchema: Schema = named(
     replayed: int64,
     failedAgain: int64,
     sample: words,
+    /** Dead letters by hour of the last day, the present hour last. Null: the index does not know them. */
+    spark: nullable(object({ since: instant, bucketMs: integer(), counts: list(integer()) })),
   }),
 )
 
@@ -99,6 +101,8 @@ export const letterDetailSchema: Schema = named(
     history: list(
       object({ id: words, state: openWord(letterStates), deadAt: nullable(instant), replayCount: integer() }),
     ),
+    /** With orderingMode KEY, while this process reads the partition: else null. */
+    keyState: nullable(object({ state: openWord(['BLOCKED', 'PARKED', 'FREE']), waiting: integer() })),
     actions: mapOf(action),
   }),
 )

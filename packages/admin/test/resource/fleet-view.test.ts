@@ -10,6 +10,7 @@ interface Shown {
   readonly instance: string | null
   readonly version: string | null
   readonly alive: boolean
+  readonly health: { readonly status: string; readonly reasons: readonly string[] } | null
   readonly owner: { readonly clientId: string } | null
   readonly kind: string
   readonly depth: string | null
@@ -63,6 +64,17 @@ async function withFleet(program: (world: AdminWorld) => Promise<void>): Promise
 }
 
 describe('a fleet', () => {
+  test('shows why another instance is not well', () =>
+    withFleet(async ({ ask, sim, eventually, runtime }) => {
+      sim.deleteTopic('orders')
+      await eventually(async () => {
+        const [, other] = (await ask('GET', '/eventbus/instances')).body.items
+        expect(other).toMatchObject({ instance: 'shop-1', health: { status: 'DOWN' } })
+        expect(other.health.reasons.join()).toContain('shipping')
+        await runtime.timers.sleep(1_000)
+      })
+    }))
+
   test('is listed with versions, and its bindings with the figures of all instances', () =>
     withFleet(async ({ ask, write, runtime }) => {
       await write('orders', ['a', 'b', 'c', 'd', 'e', 'f'])
@@ -73,6 +85,8 @@ describe('a fleet', () => {
         ['shop-0', '1.8.2', true],
         ['shop-1', '1.8.1', true],
       ])
+      const up = { status: 'UP', reasons: [] }
+      expect(body.items.map(({ health }: Shown) => health)).toEqual([up, up])
       const shipping = await ask('GET', '/eventbus/bindings/shipping')
       expect(shipping.body).toMatchObject({
         instances: { alive: 2, running: 2, paused: 0, other: 0 },

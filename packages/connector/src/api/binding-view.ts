@@ -28,6 +28,14 @@ export interface BindingDetail extends BindingView {
   readonly lag: readonly PartitionLag[]
 }
 
+/** A key in the order of its partition, with `orderingMode: KEY`. */
+export interface KeyState {
+  /** BLOCKED: behind a dead letter. PARKED: a record of it waits for its next attempt. FREE: the next record is delivered. */
+  readonly state: 'BLOCKED' | 'PARKED' | 'FREE'
+  /** The records of the key in the waiting topic. */
+  readonly waiting: number
+}
+
 /** The records of a partition that are not settled yet. */
 export interface PartitionLag extends TopicPartition {
   /** 0 on the source, n on the n-th retry tier. */

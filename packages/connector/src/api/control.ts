@@ -11,6 +11,7 @@
 
 import type { OperatorIdentity } from '@waybill/core'
 import type { CircuitState } from '@waybill/core/internal'
+import type { HealthStatus } from './connector-report.ts'
 import type { ContainerState } from './container-state.ts'
 import type { PauseReason } from './pause-reason.ts'
 import type { PositionCommand, PositionReport } from './position-command.ts'
@@ -104,6 +105,23 @@ export interface BindingRates {
   readonly dead: number
 }
 
+/** The calls that a circuit breaker has counted in its present state; while OPEN, those that opened it. */
+export interface CircuitFigures {
+  readonly calls: number
+  /** In percent, as the thresholds of the breaker. */
+  readonly failureRate: number
+  readonly slowCallRate: number
+  /** The time until the next probe, from when the status was taken; undefined unless it is OPEN. */
+  readonly nextProbeInMs?: number | undefined
+}
+
+/** The oldest record of a retry tier without an outcome. */
+export interface TierFigures {
+  readonly tier: number
+  /** When it is due, epoch milliseconds by the clock of its topic. */
+  readonly dueAtMs: number
+}
+
 /** The figures of a binding in one process, over the partitions that it owns. */
 export interface BindingFigures {
   /** Partitions of the source and the tiers. */
@@ -125,6 +143,10 @@ export interface BindingFigures {
   /** Records held back by `orderingMode: KEY`. */
   readonly waiting: number
   readonly breaker: CircuitState
+  /** Undefined if the binding does not run, or its process is of an earlier version. */
+  readonly circuit?: CircuitFigures | undefined
+  /** The retry tiers that have a record without an outcome; undefined if the process is of an earlier version. */
+  readonly tiers?: readonly TierFigures[] | undefined
 }
 
 /** The state of a binding, as a process reports it. */
@@ -152,6 +174,15 @@ export interface InstanceStatus extends BindingStatus {
 export interface FleetInstance
   extends Pick<InstanceStatus, 'instance' | 'incarnation' | 'version' | 'seenAtMs' | 'isAlive'> {
   readonly bindings: readonly BindingStatus[]
+  /** Undefined if the process does not report it. */
+  readonly health?: InstanceHealth | undefined
+}
+
+/** The health of a process, as it reports it to the others. */
+export interface InstanceHealth {
+  readonly status: HealthStatus
+  /** At most 20, worst first. */
+  readonly reasons: readonly string[]
 }
 
 /** A process that accepts commands. */
@@ -171,6 +202,8 @@ export interface ControlledInstance {
   /** Returns to the groups. Never rejects. */
   back(target: ControlTarget): Promise<InstanceAnswer>
   statuses(): readonly BindingStatus[]
+  /** Returns its health. @defaultValue it is not reported */
+  health?(): InstanceHealth
 }
 
 /** Whether a control can be read. */

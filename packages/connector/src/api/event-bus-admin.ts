@@ -7,8 +7,10 @@
  * with the error of that process.
  */
 
+import type { Buffer } from 'node:buffer'
 import type { OperatorIdentity, StopOptions } from '@waybill/core'
-import type { BindingDetail, BindingView } from './binding-view.ts'
+import type { TopicPartition } from '@waybill/kafka'
+import type { BindingDetail, BindingView, KeyState } from './binding-view.ts'
 import type { ControlAnswer, ControlScope, FleetInstance, InstanceStatus, PausedRecord } from './control.ts'
 import type { DeadLetterAdmin } from './dead-letter-admin.ts'
 import type { PositionReport, ResetPosition, SeekPosition, SkipPosition } from './position-command.ts'
@@ -59,6 +61,11 @@ export interface EventBusAdmin extends DeadLetterAdmin {
   bindings(): readonly BindingView[]
   /** Returns a binding with the options in effect and its lag. @throws BindingNotFoundError */
   binding(name: string): BindingDetail
+  /**
+   * Returns the state of a key; undefined without `orderingMode: KEY`, and while this process does not read its partition.
+   * @throws BindingNotFoundError
+   */
+  keyState(binding: string, at: TopicPartition & { readonly key: Buffer }): KeyState | undefined
   /** Returns the bindings that read a topic; tiers and dead letter topics do not count. */
   getByTopic(topic: string): readonly BindingView[]
   /** Returns the state of all bindings in every instance that the control knows. */

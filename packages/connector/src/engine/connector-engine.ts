@@ -134,7 +134,6 @@ export class ConnectorEngine implements Connector {
     })
     this.#commands = this.#createCommands()
     this.#control = options.control ?? createLocalControl(this.#runtime)
-    this.#joined = this.#control.join(this.#commands)
     this.#audited = new AuditedOperations(this.#runtime, this.#control.scope, options.administration ?? {})
     this.admin = this.#createAdmin()
     this.#service = createService({
@@ -146,6 +145,8 @@ export class ConnectorEngine implements Connector {
       stop: (deadline) => this.#stopAll(deadline),
       running: () => this.#registry.list().flatMap((binding) => binding.unfinished()),
     })
+    // Last: a control that runs already asks for states and health at once.
+    this.#joined = this.#control.join(this.#commands)
   }
 
   get state(): ServiceState {
@@ -358,6 +359,7 @@ export class ConnectorEngine implements Connector {
         metrics: this.#runtime.metrics,
         endOf: (binding, at) => this.#clusterOf(binding).reader.end(at),
       },
+      health: () => this.health(),
       pausedTiers: (target) => this.#control.pausedTiers(target),
       prepare: async (binding) => {
         this.#watch.start()

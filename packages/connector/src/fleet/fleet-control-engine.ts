@@ -174,7 +174,7 @@ export class FleetControlEngine implements Control, AsyncDisposable {
     const { incarnation, instance } = own
     const { version } = this.#settings
     const mine = { instance: instance.name, incarnation, version, seenAtMs: nowMs, isAlive: true }
-    return [{ ...mine, bindings: instance.statuses() }, ...others]
+    return [{ ...mine, bindings: instance.statuses(), health: instance.health?.() }, ...others]
   }
 
   reach(): ControlReach {

@@ -14,7 +14,14 @@ import { createHash } from 'node:crypto'
 import type { OperatorIdentity } from '@waybill/core'
 import { longestLogKey, type SharedLogEntry } from '@waybill/core/internal'
 import { isPlainObject } from '@waybill/core/option'
-import type { BindingStatus, ControlCommand, ControlTarget, DesiredState, InstanceAnswer } from '../api/control.ts'
+import type {
+  BindingStatus,
+  ControlCommand,
+  ControlTarget,
+  DesiredState,
+  InstanceAnswer,
+  InstanceHealth,
+} from '../api/control.ts'
 import type { PositionCommand, PositionReport } from '../api/position-command.ts'
 import { targetKey } from '../operations/desired-state.ts'
 import { fromJson, toJson } from './fleet-json.ts'
@@ -58,6 +65,8 @@ export interface StatusEntry {
   readonly incarnation: string
   readonly version?: string
   readonly bindings: readonly BindingStatus[]
+  /** Absent from processes of an earlier version. */
+  readonly health?: InstanceHealth
 }
 
 /** A desired state as it is in the log. */
@@ -131,8 +140,17 @@ function entryOf(key: string, given: Readonly<Record<string, unknown>>): FleetEn
   if (key.startsWith('desired/') && isTarget(given['target']) && isText('upTo'))
     return { kind: 'DESIRED', value: given as never }
   if (key.startsWith('status/') && isText('instance', 'incarnation') && Array.isArray(given['bindings']))
-    return { kind: 'STATUS', value: { ...given, bindings: given['bindings'].filter(isStatus) } as never }
+    return { kind: 'STATUS', value: statusOf(given, given['bindings']) as never }
   return undefined
+}
+
+function statusOf({ health, ...given }: Readonly<Record<string, unknown>>, bindings: readonly unknown[]): object {
+  return { ...given, bindings: bindings.filter(isStatus), ...(isHealth(health) ? { health } : {}) }
+}
+
+function isHealth(value: unknown): boolean {
+  if (!isPlainObject(value) || !Array.isArray(value['reasons'])) return false
+  return typeof value['status'] === 'string' && value['reasons'].every((one) => typeof one === 'string')
 }
 
 function isTarget(value: unknown): value is ControlTarget {

@@ -68,7 +68,7 @@ export function instanceOf(
   { status, seenAt }: FleetMember,
   at: { readonly nowMs: number; readonly now: number; readonly isAlive: boolean },
 ): FleetInstance {
-  const { instance, incarnation, version, bindings } = status
+  const { instance, incarnation, version, bindings, health } = status
   return {
     instance,
     incarnation,
@@ -76,5 +76,6 @@ export function instanceOf(
     seenAtMs: at.nowMs - Math.max(0, at.now - seenAt),
     isAlive: at.isAlive,
     bindings,
+    health,
   }
 }

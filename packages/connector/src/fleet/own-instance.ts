@@ -13,7 +13,14 @@
  */
 
 import { describeThrown, type Runtime, StateError } from '@waybill/core'
-import type { BindingStatus, ControlledInstance, ControlTarget, DesiredState, InstanceAnswer } from '../api/control.ts'
+import type {
+  BindingStatus,
+  ControlledInstance,
+  ControlTarget,
+  DesiredState,
+  InstanceAnswer,
+  InstanceHealth,
+} from '../api/control.ts'
 import { type DesiredBinding, desiredAfter, isDesire, isReached, targetKey } from '../operations/desired-state.ts'
 import { answerEntry, answerKey, type CommandEntry, statusKey, valueOf } from './fleet-entry.ts'
 import type { FleetCommand, FleetState, IsOver } from './fleet-state.ts'
@@ -107,12 +114,16 @@ export class OwnInstance {
   announce(everyMs: number): void {
     if (this.#hasLeft) return
     const bindings = this.instance.statuses()
-    const states = JSON.stringify(bindings.map(({ target, state, pausedBy }) => [target, state, pausedBy]))
+    const health = this.instance.health?.()
+    const states = JSON.stringify([
+      health?.status,
+      bindings.map(({ target, state, pausedBy }) => [target, state, pausedBy]),
+    ])
     const now = this.#deps.runtime.clock.monotonic()
     if (states === this.#lastStatus && now - this.#announcedAt < everyMs) return
     this.#lastStatus = states
     this.#announcedAt = now
-    this.#deps.writer.put({ key: statusKey(this.incarnation), value: this.#statusValue(bindings) })
+    this.#deps.writer.put({ key: statusKey(this.incarnation), value: this.#statusValue(bindings, health) })
   }
 
   /** Writes that this instance is gone. */
@@ -289,12 +300,13 @@ export class OwnInstance {
     return this.instance.statuses().find((one) => targetKey(one.target) === key)?.state
   }
 
-  #statusValue(bindings: readonly BindingStatus[]): unknown {
+  #statusValue(bindings: readonly BindingStatus[], health: InstanceHealth | undefined): unknown {
     const { version } = this.#deps
     const status = {
       instance: this.instance.name,
       incarnation: this.incarnation,
       ...(version === undefined ? {} : { version }),
+      ...(health === undefined ? {} : { health }),
     }
     const value = valueOf({ ...status, bindings })
     if (JSON.stringify(value).length <= figuresBelowBytes) return value

@@ -3,7 +3,8 @@
  * the start. A pause of the binding applies to all of them, including those added later.
  */
 
-import type { ContainerStatus } from '../api/binding-view.ts'
+import type { Buffer } from 'node:buffer'
+import type { ContainerStatus, KeyState } from '../api/binding-view.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
 import type { PausedRecord } from '../api/control.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
@@ -12,7 +13,8 @@ import { containerPlacesOf } from '../options/container-places.ts'
 import type { Container } from './container.ts'
 
 /** The part of a container that a run uses. */
-export type ContainerHandle = Pick<Container, 'place' | 'start' | 'stop' | 'pause' | 'resume' | 'status' | 'condemn'>
+export type ContainerHandle = Pick<Container, 'place' | 'start' | 'stop' | 'pause' | 'resume' | 'status' | 'condemn'> &
+  Partial<Pick<Container, 'keyState'>>
 
 /** The containers of one run, by topic. */
 export class BindingContainers {
@@ -99,6 +101,12 @@ export class BindingContainers {
   condemn(topic: string, { tier = 0, partition, offset }: PausedRecord): boolean {
     const found = this.#byTopic.get(topic)?.find(({ place }) => place.tier === tier)
     return found?.condemn(partition, offset) ?? false
+  }
+
+  /** See {@link Container.keyState}. */
+  keyState(topic: string, partition: number, key: Buffer): KeyState | undefined {
+    const source = this.#byTopic.get(topic)?.find(({ place }) => place.tier === 0)
+    return source?.keyState?.(partition, key)
   }
 
   status(): readonly ContainerStatus[] {

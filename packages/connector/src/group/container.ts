@@ -1,6 +1,7 @@
 /** One topic of a binding: its group members, and the reasons for which all of them are paused. */
 
-import type { ContainerStatus } from '../api/binding-view.ts'
+import type { Buffer } from 'node:buffer'
+import type { ContainerStatus, KeyState } from '../api/binding-view.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import type { PartitionWorker } from '../partition/partition-worker.ts'
@@ -73,6 +74,12 @@ export class Container {
       return true
     }
     return false
+  }
+
+  /** Returns the state of a key; undefined if no member of this process orders it. */
+  keyState(partition: number, key: Buffer): KeyState | undefined {
+    const worker = [...this.#workers()].find((one) => one.partition === partition)
+    return worker?.keyState?.(key)
   }
 
   status(): ContainerStatus {

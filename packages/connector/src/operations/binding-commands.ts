@@ -8,6 +8,7 @@ import { describeThrown, type OperatorIdentity, StateError, StopDeadlineError, t
 import { createNamedMutex } from '@waybill/core/internal'
 import { durationMs, resolveOptions } from '@waybill/core/option'
 import { BindingNotFoundError, ConnectorClosedError } from '../api/connector-errors.ts'
+import type { ConnectorHealth } from '../api/connector-report.ts'
 import type { BindingCommand, ContainerState } from '../api/container-state.ts'
 import type {
   BindingStatus,
@@ -18,6 +19,7 @@ import type {
   ControlTarget,
   DesiredState,
   InstanceAnswer,
+  InstanceHealth,
   StateCommand,
 } from '../api/control.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
@@ -45,10 +47,16 @@ export interface BindingCommandsDeps {
   /** Prepares what a binding needs before its start. */
   readonly prepare: (binding: RegisteredBinding) => Promise<void>
   readonly figures: FigureDeps
+  /** Returns the health of the connector. */
+  readonly health: () => Pick<ConnectorHealth, 'status' | 'reasons'>
   readonly administered: (binding: RegisteredBinding, topic: string | undefined) => AdministeredBinding
 }
 
 const stopRules = { deadlineMs: durationMs({ default: 0, because: 'the shutdownTimeoutMs of the binding applies' }) }
+
+/** Reasons that are reported to other processes. */
+const mostReasons = 20
+const longestReason = 500
 
 /** Runs the commands of one process. */
 export class BindingCommands implements ControlledInstance {
@@ -128,6 +136,11 @@ export class BindingCommands implements ControlledInstance {
       pausedBy: [...binding.pausedBy],
       figures: figuresOf(binding, this.#deps.figures),
     }))
+  }
+
+  health(): InstanceHealth {
+    const { status, reasons } = this.#deps.health()
+    return { status, reasons: reasons.slice(0, mostReasons).map((reason) => reason.slice(0, longestReason)) }
   }
 
   /** Runs a command after the previous ones of the binding. */

@@ -1,8 +1,9 @@
+import type { Buffer } from 'node:buffer'
 import type { OperatorIdentity, StopOptions } from '@waybill/core'
 import type { AuditedOperations } from '@waybill/core/internal'
 import type { TopicPartition } from '@waybill/kafka'
 import type { AdminOperation } from '../api/admin-operation.ts'
-import type { BindingDetail, BindingView } from '../api/binding-view.ts'
+import type { BindingDetail, BindingView, KeyState } from '../api/binding-view.ts'
 import type { ConfigCode } from '../api/config-code.ts'
 import type { Connector } from '../api/connector.ts'
 import type {
@@ -113,6 +114,13 @@ export class ConnectorAdmin implements EventBusAdmin {
     const view = this.bindings().find(isFound) as BindingView
     const endOf = (at: TopicPartition): bigint | undefined => this.#deps.endOf(found, at)
     return jsonSafe({ ...view, options: found.resolved.effective, lag: lagOf(view.containers, endOf) })
+  }
+
+  keyState(
+    binding: string,
+    { topic, partition, key }: TopicPartition & { readonly key: Buffer },
+  ): KeyState | undefined {
+    return this.#deps.find(binding).keyState(topic, partition, key)
   }
 
   getByTopic(topic: string): readonly BindingView[] {

@@ -2,8 +2,8 @@ import type { Clock, MetricLabels, Metrics, MetricsStore } from '@waybill/core'
 import { ratePerSecond } from '@waybill/core/internal'
 import { hasMethods } from '@waybill/core/option'
 import type { TopicPartition } from '@waybill/kafka'
-import type { PartitionStatus } from '../api/binding-view.ts'
-import type { BindingFigures, BindingRates } from '../api/control.ts'
+import type { ContainerStatus, PartitionStatus } from '../api/binding-view.ts'
+import type { BindingFigures, BindingRates, TierFigures } from '../api/control.ts'
 import { bindingLabels } from '../binding/binding-label.ts'
 import { metricName } from '../binding/binding-telemetry.ts'
 import type { RegisteredBinding } from '../run/registered-binding.ts'
@@ -43,6 +43,8 @@ export function figuresOf(binding: RegisteredBinding, { clock, metrics, endOf }:
     unconfirmed: sum('unconfirmed'),
     waiting: sum('waiting'),
     breaker: binding.breaker,
+    circuit: binding.circuit,
+    tiers: tiersOf(containers),
   }
 }
 
@@ -51,6 +53,20 @@ function sumOf(lags: readonly { readonly records: bigint | undefined }[]): bigin
     (total, { records }) => (total === undefined || records === undefined ? undefined : total + records),
     0n,
   )
+}
+
+/** A record of a tier is due its delay after it was written there. */
+function tiersOf(containers: readonly ContainerStatus[]): readonly TierFigures[] {
+  const due = containers.flatMap(({ place: { tier, delayMs }, members }) =>
+    members.flatMap(({ partitions }) =>
+      partitions.flatMap(({ unsettledTimestamp: since }) =>
+        tier === 0 || since === undefined ? [] : [{ tier, dueAtMs: since + delayMs }],
+      ),
+    ),
+  )
+  return [...Map.groupBy(due, ({ tier }) => tier)]
+    .map(([tier, all]) => ({ tier, dueAtMs: Math.min(...all.map(({ dueAtMs }) => dueAtMs)) }))
+    .toSorted((one, other) => one.tier - other.tier)
 }
 
 function lagSecondsOf(partitions: readonly PartitionStatus[], nowMs: number): number | undefined {

@@ -49,7 +49,7 @@ export function createLocalControl(runtime: Pick<Runtime, 'clock' | 'random'> = 
       incarnation ??= createUlidGenerator(runtime)()
       const seenAtMs = runtime.clock.now()
       const own = { instance: instance.name, incarnation, version: undefined, seenAtMs, isAlive: true }
-      return [{ ...own, bindings: instance.statuses() }]
+      return [{ ...own, bindings: instance.statuses(), health: instance.health?.() }]
     },
 
     reach: () => ({ trouble: undefined, isKnown: true }),

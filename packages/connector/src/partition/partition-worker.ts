@@ -1,9 +1,10 @@
 /** The port between a container's member and the worker of one partition. */
 
+import type { Buffer } from 'node:buffer'
 import type { Runtime } from '@waybill/core'
 import type { Consumer, KafkaClient, KafkaRecord, OutRecord } from '@waybill/kafka'
 import type { OffsetCommit, OversizedBatchError } from '@waybill/kafka/internal'
-import type { PartitionStatus } from '../api/binding-view.ts'
+import type { KeyState, PartitionStatus } from '../api/binding-view.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import type { BindingTelemetry } from '../binding/binding-telemetry.ts'
@@ -97,4 +98,6 @@ export interface PartitionWorker {
   /** Called when reading continues elsewhere because the log lacks the next offset, of the source or its waiting topic. */
   positionLost(continuesAt: bigint, topic: string): void
   status(): PartitionStatus
+  /** Returns the state of a key; undefined while the waiting topic was not read. Absent without `orderingMode: KEY`. */
+  keyState?(key: Buffer): KeyState | undefined
 }

@@ -5,6 +5,7 @@
  *     dead letter producer: belongs to the cluster, and outlives every run
  */
 
+import type { Buffer } from 'node:buffer'
 import {
   type CircuitBreaker,
   createCircuitBreaker,
@@ -15,9 +16,9 @@ import {
 import { type CircuitEvent } from '@waybill/core/internal'
 import { createPublisher, type KafkaClient } from '@waybill/kafka'
 import { type EventPublisher } from '@waybill/kafka/internal'
-import type { ContainerStatus } from '../api/binding-view.ts'
+import type { ContainerStatus, KeyState } from '../api/binding-view.ts'
 import type { ContainerPlace } from '../api/container-place.ts'
-import type { PausedRecord } from '../api/control.ts'
+import type { CircuitFigures, PausedRecord } from '../api/control.ts'
 import type { BatchHandler } from '../api/handler-types.ts'
 import { isBatchHandler } from '../api/is-batch-handler.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
@@ -92,6 +93,8 @@ export class BindingRun {
   readonly #replays: ReplaySchedule | undefined
   readonly #searching = new AbortController()
   readonly #subscription: Disposable
+  /** The monotonic time at which the breaker makes its next probe possible. */
+  #nextProbeAt: number | undefined
   #stopped: Promise<void> | undefined
 
   constructor(deps: BindingRunDeps) {
@@ -165,6 +168,11 @@ export class BindingRun {
 
   condemn(topic: string, record: PausedRecord): boolean {
     return this.#containers.condemn(topic, record)
+  }
+
+  /** See {@link BindingContainers.keyState}. */
+  keyState(topic: string, partition: number, key: Buffer): KeyState | undefined {
+    return this.#containers.keyState(topic, partition, key)
   }
 
   status(): readonly ContainerStatus[] {
@@ -280,9 +288,20 @@ export class BindingRun {
    * Pauses the binding when the circuit opens and resumes it with every other event: a rejected record waits for a
    * resume, which a returned permit and a closed circuit must trigger too.
    */
+  /** The counts of the breaker, and the time until its next probe. */
+  get circuit(): CircuitFigures {
+    const at = this.#nextProbeAt
+    const nextProbeInMs = at === undefined ? undefined : Math.max(0, at - this.#deps.runtime.clock.monotonic())
+    return { ...this.breaker.rates, nextProbeInMs }
+  }
+
   #onBreaker(event: CircuitEvent): void {
     const { binding, runtime, hold, release } = this.#deps
-    if (event.type === 'STATE_CHANGED') reportCircuit(binding, runtime, event)
+    if (event.type === 'STATE_CHANGED') {
+      const waitMs = binding.circuitBreaker.waitDurationInOpenStateMs
+      this.#nextProbeAt = event.to === 'OPEN' ? runtime.clock.monotonic() + waitMs : undefined
+      reportCircuit(binding, runtime, event)
+    }
     if (!binding.circuitBreaker.automaticPauseOnOpen) return
     if (event.type === 'STATE_CHANGED' && event.to === 'OPEN') hold('BREAKER')
     else release('BREAKER')

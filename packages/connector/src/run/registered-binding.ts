@@ -3,12 +3,13 @@
  * so no state survives a stop. The caller runs one command at a time.
  */
 
+import type { Buffer } from 'node:buffer'
 import { ArgumentError, type Runtime, StateError, StopDeadlineError } from '@waybill/core'
 import { type CircuitState, engineChannel } from '@waybill/core/internal'
-import type { ContainerStatus } from '../api/binding-view.ts'
+import type { ContainerStatus, KeyState } from '../api/binding-view.ts'
 import { InvalidContainerStateError } from '../api/connector-errors.ts'
 import type { BindingCommand, ContainerState } from '../api/container-state.ts'
-import type { PausedRecord } from '../api/control.ts'
+import type { CircuitFigures, PausedRecord } from '../api/control.ts'
 import type { PauseReason } from '../api/pause-reason.ts'
 import { BindingNotResumedError } from '../api/position-errors.ts'
 import { bindingLabel } from '../binding/binding-label.ts'
@@ -122,6 +123,16 @@ export class RegisteredBinding implements Registered {
 
   get breaker(): CircuitState {
     return this.#isOpen ? (this.#run?.breaker.state ?? 'CLOSED') : 'CLOSED'
+  }
+
+  /** Returns the state of a key; undefined without `orderingMode: KEY`, and if its partition is not read here. */
+  keyState(topic: string, partition: number, key: Buffer): KeyState | undefined {
+    return this.#isOpen ? this.#run?.keyState(topic, partition, key) : undefined
+  }
+
+  /** Undefined unless it runs. */
+  get circuit(): CircuitFigures | undefined {
+    return this.#isOpen ? this.#run?.circuit : undefined
   }
 
   /** True from the beginning of a start to the end of its stop. */

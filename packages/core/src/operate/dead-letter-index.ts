@@ -115,6 +115,14 @@ export interface FailureGroup {
   readonly failedAgain: bigint
 }
 
+/** The dead letters of a failure group that died within one hour. */
+export interface FailureGroupHour {
+  readonly group: string
+  /** Hours since the epoch. */
+  readonly hour: number
+  readonly count: bigint
+}
+
 export type FailureGroupState = 'OPEN' | 'RESOLVED' | 'IGNORED'
 
 export type FailureGroupOrder = 'COUNT' | 'FIRST' | 'LAST'
@@ -159,6 +167,16 @@ export interface DeadLetterIndex {
   query(filter: DeadLetterFilter, page: PageQuery): Promise<Page<IndexedDeadLetter>>
   /** Lists failure groups with the counts of the dead letters that the filter selects: the highest first. */
   groups(filter: DeadLetterFilter, order: FailureGroupOrder, page: PageQuery): Promise<Page<FailureGroup>>
+  /**
+   * Counts the dead letters of groups by the hour in which they died, from an hour on. Hours without any are left out. Only
+   * what the counts of hours know is asked for: the bindings of a filter, and the groups.
+   * @defaultValue hours are not known
+   */
+  groupHours?(
+    filter: Pick<DeadLetterFilter, 'bindings'>,
+    groups: readonly string[],
+    fromHour: number,
+  ): Promise<readonly FailureGroupHour[]>
   facets(
     filter: DeadLetterFilter,
     by: readonly DeadLetterFacet[],

@@ -14,6 +14,7 @@ import type {
   DeadLetterRef,
   DeadLetterState,
   FailureGroup,
+  FailureGroupHour,
   FailureGroupOrder,
   IndexedDeadLetter,
   IndexMove,
@@ -47,6 +48,8 @@ export function createMemoryDeadLetterIndex({
 }: MemoryDeadLetterIndexOptions = {}): DeadLetterIndex {
   return new MemoryDeadLetterIndex(maxLetters, runtime)
 }
+
+const hourMs = 3_600_000
 
 class MemoryDeadLetterIndex implements DeadLetterIndex {
   readonly mode = 'MEMORY'
@@ -113,6 +116,21 @@ class MemoryDeadLetterIndex implements DeadLetterIndex {
       next: last === undefined ? null : groupCursor(last),
       total: { count: BigInt(found.length), isExact: true },
     }
+  }
+
+  async groupHours(
+    { bindings }: Pick<DeadLetterFilter, 'bindings'>,
+    groups: readonly string[],
+    fromHour: number,
+  ): Promise<readonly FailureGroupHour[]> {
+    const counts = new Map<string, FailureGroupHour>()
+    for (const { group, deadAtMs } of this.#select({ bindings, sinceMs: fromHour * hourMs })) {
+      if (!groups.includes(group)) continue
+      const hour = Math.floor(deadAtMs / hourMs)
+      const key = `${hour} ${group}`
+      counts.set(key, { group, hour, count: (counts.get(key)?.count ?? 0n) + 1n })
+    }
+    return [...counts.values()]
   }
 
   async facets(

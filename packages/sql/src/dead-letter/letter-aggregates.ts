@@ -8,6 +8,7 @@ import {
   type DeadLetterState,
   type FacetValues,
   type FailureGroup,
+  type FailureGroupHour,
   type FailureGroupOrder,
   type FailureGroupState,
   facetCountsOf,
@@ -73,6 +74,30 @@ export async function readGroups(
     next: last === undefined ? null : groupCursor({ rank: rankOf(last, order), group: last.group }),
     total: { count: await countGroups(connection, dialect, tables, filter), isExact: true },
   }
+}
+
+/** Reads the counts of groups by the hour of death, from an hour on. */
+export async function readGroupHours(
+  connection: SqlConnection,
+  dialect: SqlDialect,
+  { count }: LetterTables,
+  {
+    bindings,
+    groups,
+    fromHour,
+  }: Pick<DeadLetterFilter, 'bindings'> & { readonly groups: readonly string[]; readonly fromHour: number },
+): Promise<readonly FailureGroupHour[]> {
+  if (groups.length === 0 || bindings?.length === 0) return []
+  const { rows } = await sendStatement(connection, dialect, (b) => {
+    const ofBindings = bindings === undefined ? '' : ` AND ${inList('binding', bindings, b)}`
+    const where = `${inList('group_id', groups, b)} AND died_hour >= ${b.bind(fromHour)}${ofBindings}`
+    const n = asText('SUM(n)', dialect)
+    return `SELECT group_id, died_hour, ${n} AS n_text FROM ${count} WHERE ${where} GROUP BY group_id, died_hour`
+  })
+  return rows.flatMap((row) => {
+    const counted = BigInt(String(row['n_text']))
+    return counted > 0n ? [{ group: groupIdOf(row), hour: Number(row['died_hour']), count: counted }] : []
+  })
 }
 
 /** Reads the counts of facets. */

@@ -9,6 +9,7 @@ import {
   type DeadLetterRef,
   type DeadLetterState,
   type FailureGroup,
+  type FailureGroupHour,
   type FailureGroupOrder,
   type IndexedDeadLetter,
   type IndexMove,
@@ -23,7 +24,7 @@ import { shortTransaction } from '../database/short-transaction.ts'
 import type { SqlDatabase, SqlDialect } from '../database/sql-database.ts'
 import type { Bindings } from '../dialect/bindings.ts'
 import { asText, type FoundRow, insertOnce, sendStatement } from '../operation/admin-statement.ts'
-import { readFacets, readGroups, readTotal } from './letter-aggregates.ts'
+import { readFacets, readGroupHours, readGroups, readTotal } from './letter-aggregates.ts'
 import { isAfter, isOneOfRefs, listOrder, lockingRows, rowsOf } from './letter-conditions.ts'
 import { CountChanges } from './letter-counts.ts'
 import { letterColumns, letterOf, refKey, selectedColumns, valuesOf } from './letter-row.ts'
@@ -108,6 +109,16 @@ export class SqlDeadLetterIndex implements DeadLetterIndex {
   async groups(filter: DeadLetterFilter, order: FailureGroupOrder, page: PageQuery): Promise<Page<FailureGroup>> {
     return this.#database.connection((connection) =>
       readGroups(connection, this.#dialect, this.#tables, { filter, order, page }),
+    )
+  }
+
+  async groupHours(
+    { bindings }: Pick<DeadLetterFilter, 'bindings'>,
+    groups: readonly string[],
+    fromHour: number,
+  ): Promise<readonly FailureGroupHour[]> {
+    return this.#database.connection((connection) =>
+      readGroupHours(connection, this.#dialect, this.#tables, { bindings, groups, fromHour }),
     )
   }
 

@@ -17,6 +17,7 @@
  */
 
 import { Queue } from '@waybill/kafka/internal'
+import type { KeyState } from '../../api/binding-view.ts'
 import { isUnverified } from '../../delivery/verify-replay.ts'
 import type { Work } from '../../delivery/work.ts'
 import { compareOriginals } from './original.ts'
@@ -89,6 +90,14 @@ export class KeyChains {
     if (lane === undefined || index < 0) return
     lane.chain.splice(index, 1)
     this.#touch(lane)
+  }
+
+  /** Returns the state of a key, and how many of its records wait. A dead letter itself does not wait. */
+  keyState(lane: string): KeyState {
+    const chain = this.#lanes.get(lane)?.chain ?? []
+    const waiting = chain.filter(({ state }) => state === 'HELD').length
+    if (chain[0]?.state === 'MARKER') return { state: 'BLOCKED', waiting }
+    return { state: chain.length > 0 ? 'PARKED' : 'FREE', waiting }
   }
 
   /** Checks a lane whose entries have changed. */

@@ -14,10 +14,11 @@
  * | ENDED | late results change nothing; the next owner finds appends without a commit |
  */
 
+import type { Buffer } from 'node:buffer'
 import type { Timers } from '@waybill/core'
 import type { KafkaRecord } from '@waybill/kafka'
 import type { OffsetCommit } from '@waybill/kafka/internal'
-import type { PartitionStatus } from '../../api/binding-view.ts'
+import type { KeyState, PartitionStatus } from '../../api/binding-view.ts'
 import type { PauseReason } from '../../api/pause-reason.ts'
 import { noDistance, type Slice, Work, type WorkPlace } from '../../delivery/work.ts'
 import { auditLedgers } from '../../ledger/audit-ledgers.ts'
@@ -40,6 +41,7 @@ import { copyDueAtOf } from './copy-due-at.ts'
 import { KeyChains, type RunStep } from './key-chains.ts'
 import { KeyTurns } from './key-turns.ts'
 import { countedAnew, describeDifference, openWaiting, waitingStateAt } from './open-waiting.ts'
+import { laneOfKey } from './original.ts'
 import { isWaitingFull, SourceQueue } from './source-queue.ts'
 import { condemnEntry } from './waiting-entry.ts'
 import { WaitingLog } from './waiting-log.ts'
@@ -195,6 +197,11 @@ export class KeyOrderedWorker implements PartitionWorker {
     if (this.#log.isOpen) this.#log.sourceReplaced()
     if (from < continuesAt) this.#deps.consumer.seek(this.#place.source, from)
     this.#noted(from)
+  }
+
+  keyState(key: Buffer): KeyState | undefined {
+    if (this.#log?.isOpen !== true || this.#isOver) return undefined
+    return this.#chains.keyState(laneOfKey(key))
   }
 
   status(): PartitionStatus {

@@ -17,7 +17,12 @@ export function originalId({ offset, timestamp, key }: Original): string {
 
 /** Returns the same text for records whose order matters. A record without a key has no order with any other. */
 export function laneOf({ offset, timestamp, key }: Original): string {
-  return key === null ? `-${offset}:${timestamp}` : `+${key.toString('latin1')}`
+  return key === null ? `-${offset}:${timestamp}` : laneOfKey(key)
+}
+
+/** Returns the lane of the records of a key. */
+export function laneOfKey(key: Buffer): string {
+  return `+${key.toString('latin1')}`
 }
 
 /** Returns the key of a lane's records. */

@@ -56,6 +56,24 @@ describe('KeyChains', () => {
     expect(takeAll(chains)).toEqual(['HOLD 1', 'RUN 2'])
   })
 
+  test('a key is free, parked behind a record that waits, or blocked behind a dead letter', () => {
+    const chains = new KeyChains()
+    const stateOf = (key: string): unknown => chains.keyState(laneOf(originalAt(0, key)))
+    const marker = newEntry(originalAt(0, 'a'), 'MARKER', 0)
+    chains.block(marker)
+    chains.block(newEntry(originalAt(1, 'a'), 'HELD', 0))
+    chains.block(newEntry(originalAt(2, 'b'), 'HELD', 0))
+    pushed(chains, sourceWork(3, 'c'))
+    expect(['a', 'b', 'c', 'd'].map(stateOf)).toEqual([
+      { state: 'BLOCKED', waiting: 1 },
+      { state: 'PARKED', waiting: 1 },
+      { state: 'FREE', waiting: 0 },
+      { state: 'FREE', waiting: 0 },
+    ])
+    chains.unblock(marker)
+    expect(stateOf('a')).toEqual({ state: 'PARKED', waiting: 1 })
+  })
+
   test('no record joins a chain that a replay has begun while one of the source runs: that is in no log yet', () => {
     const chains = new KeyChains()
     pushed(chains, sourceWork(5))

@@ -124,6 +124,24 @@ function groupPart({ describe, test }: DeadLetterIndexSuite): void {
       }
     })
 
+    test('count by the hour in which their dead letters died', async (scene) => {
+      const fromHour = Math.floor(noon / hour)
+      const mail = { binding: 'mail', deadAtMs: noon + 2 * hour }
+      await scene.add(
+        letter(1, { deadAtMs: noon - 1 }),
+        letter(2, { deadAtMs: noon }),
+        letter(3, { deadAtMs: noon + 1 }),
+      )
+      await scene.add(letter(4, mail), letter(5, { ...mail, group: 'b2' }), letter(6, { group: 'c3' }))
+      const counted = async (bindings: readonly string[] | undefined, ...groups: readonly string[]) =>
+        ((await scene.other.groupHours?.({ bindings }, groups, fromHour)) ?? [])
+          .map(({ group, hour: at, count }) => `${group} ${at - fromHour} ${count}`)
+          .toSorted()
+      assert.deepEqual(await counted(undefined, 'a1', 'b2'), ['a1 0 2', 'a1 2 1', 'b2 2 1'])
+      assert.deepEqual(await counted(['mail', 'none'], 'a1', 'b2'), ['a1 2 1', 'b2 2 1'])
+      assert.deepEqual([await counted([], 'a1'), await counted(undefined)], [[], []])
+    })
+
     test('count within a window, to the millisecond', async (scene) => {
       const times = [-1, 0, 1, hour - 1, hour, hour + 1, 2 * hour, 3 * hour, 3 * hour + 1]
       await scene.add(...times.map((ms, at) => letter(at, { deadAtMs: noon + ms })))
