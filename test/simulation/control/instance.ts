@@ -45,6 +45,8 @@ export class Instance implements ControlledInstance {
   readonly #turns = createNamedMutex()
   readonly #away = new Map<string, () => void>()
   #isOver = false
+  /** Commands that it has received and not answered. */
+  #applying = 0
 
   constructor(world: World, name: string, process: string) {
     this.#world = world
@@ -70,6 +72,10 @@ export class Instance implements ControlledInstance {
 
   get isAlive(): boolean {
     return this.station.process.isAlive && !this.#isOver
+  }
+
+  get isApplying(): boolean {
+    return this.#applying > 0
   }
 
   get isAway(): boolean {
@@ -99,7 +105,16 @@ export class Instance implements ControlledInstance {
     await this.station.client.close()
   }
 
-  async apply({ target: { binding }, command, operator }: ControlRequest): Promise<InstanceAnswer> {
+  async apply(request: ControlRequest): Promise<InstanceAnswer> {
+    this.#applying += 1
+    try {
+      return await this.#apply(request)
+    } finally {
+      this.#applying -= 1
+    }
+  }
+
+  async #apply({ target: { binding }, command, operator }: ControlRequest): Promise<InstanceAnswer> {
     const plan = `${binding} ${operator.reason}`
     this.applied.push(plan)
     this.#world.appliedBy(this, operator.reason ?? '')

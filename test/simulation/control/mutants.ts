@@ -91,6 +91,20 @@ const bugs: readonly PlantedBug[] = [
     find: "command: { type: 'BACK', away: away.id },",
     replace: "command: { type: 'BACK', away: 'another' },",
   },
+  {
+    name: 'asking-claims-to-have-obeyed',
+    breaks: 'An instance that is asked what is desired believes that it has established it.',
+    file: `${fleet}/own-instance.ts`,
+    find: 'if (!this.#beliefs.has(targetKey(target))) this.#believe(target, desired)',
+    replace: 'this.#believe(target, desired)',
+  },
+  {
+    name: 'open-commands-decided-by-the-submitter',
+    breaks: 'A submitter writes a desired state while answers may still come.',
+    file: `${fleet}/fleet-submitter.ts`,
+    find: 'if (follower.state.desired(target, hasEnded, upTo).open !== undefined) return',
+    replace: 'void hasEnded',
+  },
 ]
 
 /** The seeds that find the mutants. `npm run sim -- control --record` updates them when timing has changed. */

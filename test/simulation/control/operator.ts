@@ -27,7 +27,13 @@ export class Operator {
     for (const plan of plans) {
       await runtime.timers.sleep(Math.max(0, startedAt + plan.atMs - runtime.clock.monotonic()))
       const { alive } = this.#world
-      if (alive.length > 0) void this.#give(plan, draw.pick(alive))
+      if (alive.length === 0) continue
+      void this.#give(plan, draw.pick(alive))
+      // A program may ask at any time, which must not change what is obeyed. A stop ends the wait for the answer.
+      draw
+        .pick(alive)
+        .control.desired(targetOf(plan.binding))
+        .catch(() => {})
     }
   }
 

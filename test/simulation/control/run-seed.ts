@@ -9,7 +9,7 @@ import { Operator } from './operator.ts'
 import { type ChaosKind, drawProgram } from './program.ts'
 import { World } from './world.ts'
 
-/** A promise of the specification: after the last fault and the last command that is on its way. */
+/** A promise of the specification: after the last fault, and the last command that an instance still applies. */
 const agreeMs = 20_000
 
 /** The longest time of a command that was given before the last fault: of a stop by a process that died. */
@@ -41,7 +41,10 @@ async function live(world: World): Promise<void> {
   const answered = await drains(world, {
     obstacle: () => {
       const open = operator.unanswered()
-      return open.length === 0 ? undefined : `commands ${open.join()} have no answer`
+      if (open.length > 0) return `commands ${open.join()} have no answer`
+      // A binding takes its time for each command that waits for it.
+      const busy = world.alive.find(({ isApplying }) => isApplying)
+      return busy === undefined ? undefined : `${busy.station.process.name} applies a command`
     },
     withinMs: commandMs,
     lookEveryMs: 500,
@@ -52,7 +55,7 @@ async function live(world: World): Promise<void> {
     obstacle: () => differences(world, desired) ?? world.disagreement(desired),
     withinMs: agreeMs,
     lookEveryMs: 250,
-    since: 'the last fault and the last answer',
+    since: 'the last fault and the last command',
   })
   if (!agreed) return
   operator.checkLog()
@@ -74,8 +77,9 @@ function differences(world: World, desired: Map<string, string | undefined>): st
       const [wish] = known.values()
       if (desired.get(binding) !== wish || !desired.has(binding)) text ??= `${binding} is newly ${wish}`
       desired.set(binding, wish)
+      // An answer may have come since they were asked: then they say something else next time.
       if (!world.log.possible(binding, world.log.end).has(wish))
-        world.court.violate('D23', `${binding} is ${wish}, which no command that counts has said`)
+        text ??= `${binding} is ${wish}, which no command that counts has said`
     }
     world.ask(binding, (one) => one.control.desired(targetOf(binding)))
   }

@@ -19,6 +19,8 @@ export interface Member {
   readonly followed: ReadonlySet<string>
   readonly isAlive: boolean
   readonly isAway: boolean
+  /** Whether a command is under way in it. */
+  readonly isApplying: boolean
   stateOf(binding: string): string
   /** Returns whether it is a member of the binding's group. */
   isMember(binding: string): boolean
@@ -35,7 +37,7 @@ export class World extends ClusterWorld<Program, RareState> {
 
   constructor(runtime: VirtualRuntime, program: Program, trace: Trace | undefined) {
     super(runtime, program, trace)
-    this.log = new ControlLog(this.cluster)
+    this.log = new ControlLog(this.cluster, () => runtime.clock.monotonic())
   }
 
   get alive(): readonly Member[] {
