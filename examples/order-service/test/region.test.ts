@@ -1,20 +1,13 @@
-import { createMemoryMetrics, noopLogger, type Runtime } from '@waybill/core'
-import { createVirtualRuntime } from '@waybill/sim'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compareHybridTimes, HybridClock } from '../src/region/hybrid-clock.ts'
 import { RegionClock } from '../src/region/region-clock.ts'
 import { RegionConsumption } from '../src/region/region-consumption.ts'
-import { type DependencyCheck, RegionFailover } from '../src/region/region-failover.ts'
+import type { RegionFailover } from '../src/region/region-failover.ts'
 import type { RegionLease } from '../src/region/region-lease.ts'
-import {
-  afterRound,
-  defaultThresholds,
-  initialRegion,
-  type RegionMode,
-  type RegionState,
-} from '../src/region/region-state.ts'
+import { afterRound, initialRegion, type RegionMode, type RegionState } from '../src/region/region-state.ts'
 import { applies, type UpdateStamp } from '../src/region/update-order.ts'
+import { fail, failoverOn, leaseBy, quietRuntime } from './support/regions.ts'
 
 const stamps = fc.record({
   occurredAt: fc.integer({ min: 0, max: 3 }),
@@ -152,50 +145,6 @@ describe('S4-045 the mode of a region', () => {
     )
   })
 })
-
-/** A lease in memory, by a clock that all share. */
-function leaseBy(runtime: Runtime): RegionLease {
-  let holder = { region: '', until: 0 }
-  return {
-    async hold(region, ttlMs) {
-      const now = runtime.clock.monotonic()
-      if (holder.region !== region && holder.until > now) return false
-      holder = { region, until: now + ttlMs }
-      return true
-    },
-  }
-}
-
-interface Place {
-  readonly region?: string
-  readonly checks?: Readonly<Record<string, DependencyCheck>>
-  readonly lease?: RegionLease
-  readonly isEnabled?: boolean
-}
-
-function failoverOn(runtime: Runtime, place: Place = {}): RegionFailover {
-  return new RegionFailover({
-    region: 'eu-1',
-    checks: {},
-    isEnabled: true,
-    lease: leaseBy(runtime),
-    leaseMs: 15_000,
-    thresholds: defaultThresholds,
-    checkTimeoutMs: 2_000,
-    slowCheckMs: 150,
-    runtime,
-    ...place,
-  })
-}
-
-function quietRuntime() {
-  const metrics = createMemoryMetrics()
-  return Object.assign(createVirtualRuntime(1, { logger: noopLogger, metrics }), { metrics })
-}
-
-function fail(): Promise<never> {
-  return Promise.reject(new Error('down'))
-}
 
 describe('the failover of a region', () => {
   test('S4-048 is off by default: writes are allowed whatever the dependencies say', async () => {

@@ -225,15 +225,22 @@ export async function createOrderApp<Tx>(
       failover: createIntervalService({
         name: 'failover',
         intervalMs: 5_000,
-        run: checkRegion,
+        run: () => failover.checkNow(),
         isRunAtStart: true,
         runtime,
       }),
       pressure,
       outbox,
       connector,
-      // The consumer could not be paused before it ran.
-      consumption: createService({ name: 'consumption', start: () => consumption.follow(), stop: () => {} }),
+      // After the connector: a consumer cannot be paused before it runs. Apart from the checks: a pause may wait for an
+      // operator's command, and the lease must be renewed meanwhile.
+      consumption: createIntervalService({
+        name: 'consumption',
+        intervalMs: 1_000,
+        run: () => consumption.follow(),
+        isRunAtStart: true,
+        runtime,
+      }),
       promotion: createIntervalService({
         name: 'promotion',
         intervalMs: settings.promotionIntervalMs,

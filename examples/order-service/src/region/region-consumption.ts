@@ -18,6 +18,7 @@ export class RegionConsumption {
   readonly #mode: () => RegionMode
   readonly #runtime: Runtime
   #hasPaused = false
+  #following: Promise<void> | undefined
 
   constructor(consumer: PausableConsumer, mode: () => RegionMode, runtime: Runtime) {
     this.#consumer = consumer
@@ -25,20 +26,44 @@ export class RegionConsumption {
     this.#runtime = runtime
   }
 
-  /** Pauses or resumes as the mode demands. Never rejects: the next round repeats what failed. */
-  async follow(): Promise<void> {
-    const mode = this.#mode()
+  /**
+   * Pauses or resumes as the mode demands, also where the mode changes meanwhile. A call during another one joins it. Never
+   * rejects: the next call repeats what failed.
+   */
+  follow(): Promise<void> {
+    this.#following ??= this.#followMode().finally(() => void (this.#following = undefined))
+    return this.#following
+  }
+
+  async #followMode(): Promise<void> {
+    let mode: RegionMode
+    do {
+      mode = this.#mode()
+    } while ((await this.#obey(mode)) && mode !== this.#mode())
+  }
+
+  /** @returns false if the consumer did not obey */
+  async #obey(mode: RegionMode): Promise<boolean> {
     try {
       if (mode === 'PASSIVE' && this.#consumer.isRunning) {
-        await this.#consumer.pause()
-        this.#hasPaused = true
+        await this.#pause()
       } else if (mode === 'ACTIVE' && this.#hasPaused) {
         // A consumer that an operator stopped meanwhile stays stopped.
         if (this.#consumer.isPaused) await this.#consumer.resume()
         this.#hasPaused = false
       }
+      return true
     } catch (err) {
       this.#runtime.logger.warn({ mode, err }, 'Consumer did not follow the region')
+      return false
+    }
+  }
+
+  async #pause(): Promise<void> {
+    try {
+      await this.#consumer.pause()
+    } finally {
+      this.#hasPaused = this.#consumer.isPaused // A call that failed may have paused it all the same.
     }
   }
 }

@@ -37,6 +37,7 @@ export class RegionFailover {
   /** Until when this region surely holds the lease. Monotonic: a wall clock that jumps back would prolong it. */
   #heldUntil = 0
   #activeSince: number
+  #round: Promise<RegionMode> | undefined
 
   constructor(options: FailoverOptions) {
     this.#options = options
@@ -57,10 +58,18 @@ export class RegionFailover {
     return this.mode === 'ACTIVE' ? this.#now() - this.#activeSince : 0
   }
 
-  /** Checks all dependencies once. Never rejects. */
-  async checkNow(): Promise<RegionMode> {
-    const { isEnabled, checks, thresholds, region, runtime } = this.#options
-    if (!isEnabled) return 'ACTIVE'
+  /**
+   * Checks all dependencies once. Never rejects. A call during a round joins that round: two at once would find each other's
+   * questions unanswered, and count that as failures.
+   */
+  checkNow(): Promise<RegionMode> {
+    if (!this.#options.isEnabled) return Promise.resolve('ACTIVE')
+    this.#round ??= this.#check().finally(() => void (this.#round = undefined))
+    return this.#round
+  }
+
+  async #check(): Promise<RegionMode> {
+    const { checks, thresholds, region, runtime } = this.#options
     if (this.#told !== undefined) this.#tell() // The lease may have ended since the last round.
     const results = await Promise.all(
       Object.entries(checks).map(async ([name, check]) => [name, await this.#isHealthy(name, check)] as const),
