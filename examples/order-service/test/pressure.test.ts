@@ -2,6 +2,7 @@ import { createMemoryMetrics, noopLogger, runtimeWith } from '@waybill/core'
 import { describe, expect, test } from 'vitest'
 import { WritesRejectedError } from '../src/application/application-errors.ts'
 import { backlogOf, lagMsOf } from '../src/config/readings.ts'
+import { BusyShare } from '../src/infrastructure/sql/busy-share.ts'
 import { createPressure } from '../src/load/pressure.ts'
 import { createWriteGate } from '../src/load/write-gate.ts'
 
@@ -73,4 +74,34 @@ describe('the write gate', () => {
       else expect(() => gate.assertWriteAllowed()).toThrow(WritesRejectedError)
     },
   )
+})
+
+function connections() {
+  const clock = { now: 0 }
+  return { clock, busy: new BusyShare(4, () => clock.now), each: Array.from({ length: 4 }, () => ({})) }
+}
+
+describe('the share of busy connections', () => {
+  test('S4-050 is the mean since the last reading: all of them at one instant are no saturation', () => {
+    const { clock, busy, each } = connections()
+    clock.now = 900
+    for (const one of each) busy.acquired(one)
+    clock.now = 1_000
+    expect(busy.read()).toBeCloseTo(0.1)
+    clock.now = 2_000
+    expect(busy.read()).toBe(1)
+    for (const one of each) busy.released(one)
+    clock.now = 3_000
+    expect(busy.read()).toBe(0)
+  })
+
+  test('counts a connection that is reported as lost and as released once', () => {
+    const { clock, busy, each } = connections()
+    const [first = {}, second = {}] = each
+    for (const one of [first, second]) busy.acquired(one)
+    busy.released(first)
+    busy.released(first)
+    clock.now = 1_000
+    expect(busy.read()).toBe(0.25)
+  })
 })

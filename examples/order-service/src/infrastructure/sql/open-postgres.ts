@@ -1,5 +1,6 @@
 import { fromPg } from '@waybill/sql'
 import { Pool, type PoolClient } from 'pg'
+import { BusyShare } from './busy-share.ts'
 import type { OrderDatabase } from './order-database.ts'
 import { pgSession } from './sql-session.ts'
 
@@ -18,12 +19,15 @@ export function openPostgres(url: string, schema?: string, poolSize = 20): Order
   })
   // An idle connection that breaks is replaced; without a listener its error would end the process.
   pool.on('error', () => {})
+  const busy = new BusyShare(poolSize, () => performance.now())
+  pool.on('acquire', busy.acquired)
+  pool.on('release', (_, client) => busy.released(client))
   return {
     database: fromPg(pool),
     within: pgSession,
     reads: pgSession(pool),
     isDuplicate: (error) => ['23505', '42P07'].includes(String((error as { code?: unknown } | null)?.code)),
-    saturation: () => Math.min(1, (pool.totalCount - pool.idleCount + pool.waitingCount) / poolSize),
+    saturation: () => busy.read(),
     [Symbol.asyncDispose]: () => pool.end(),
   }
 }

@@ -10,6 +10,6 @@ export interface OrderDatabase<Tx> extends AsyncDisposable {
   readonly reads: SqlSession
   /** Whether an error says that a row with this unique key, or a table or index of this name, exists. */
   readonly isDuplicate: (error: unknown) => boolean
-  /** Busy connections divided by all; 0 where there is no pool. */
+  /** Returns the share of connections that were busy since the last reading; 0 where there is no pool. */
   readonly saturation: () => number
 }
