@@ -92,6 +92,20 @@ describe('commands', () => {
     expect(orders.rows.get('o-1')?.status).toBe('PENDING')
   })
 
+  test('S4-011 forget cached answers also when it is not known whether the order was committed', async () => {
+    const orders = new MemoryOrders()
+    const cache = new ForgetfulCache()
+    const service = serviceOn(orders, open, cache)
+    const commit = orders.run.bind(orders)
+    orders.run = async (work) => {
+      await commit(work)
+      throw new Error('COMMIT was not answered')
+    }
+    await expect(service.create(alice, cart, undefined)).rejects.toThrow('COMMIT was not answered')
+    expect(orders.rows.size).toBe(1)
+    expect(cache.evicted).toEqual(['alice'])
+  })
+
   test('S4-054 write nothing while the gate is closed', async () => {
     const orders = new MemoryOrders(pendingOrder('o-1'))
     const service = serviceOn(orders, closed)

@@ -47,16 +47,22 @@ export class OrderService {
   ): Promise<{ readonly order: OrderRecord; readonly isReplay: boolean }> {
     const { gate, requests, reader, transactions, cache } = this.#parts
     gate.assertWriteAllowed()
+    let eviction: Promise<void> | undefined
+    // Also when it is not known whether the order was committed. The mark is completed meanwhile.
+    const evict = (): void => void (eviction = cache.evict(caller.subject))
     const request = { caller: caller.subject, key, body: asked }
-    const { result, isReplay } = await requests.run<OrderRecord>(request, {
-      create: (identified) => this.#place(caller, asked, identified),
-      referenceOf: ({ id }) => id,
-      load: (id) => reader.find(id),
-      find: (identified) => this.#findEarlier(identified),
-      isDuplicate: (error) => transactions.isDuplicate(error),
-    })
-    if (!isReplay) await cache.evict(caller.subject)
-    return { order: result, isReplay }
+    try {
+      const { result, isReplay } = await requests.run<OrderRecord>(request, {
+        create: (identified) => this.#place(caller, asked, identified).finally(evict),
+        referenceOf: ({ id }) => id,
+        load: (id) => reader.find(id),
+        find: (identified) => this.#findEarlier(identified),
+        isDuplicate: (error) => transactions.isDuplicate(error),
+      })
+      return { order: result, isReplay }
+    } finally {
+      await eviction
+    }
   }
 
   /** @throws IllegalTransitionError, StaleVersionError if the order is not at `expectedVersion` */

@@ -19,7 +19,7 @@ interface Stored {
 }
 
 /**
- * A cache in Redis. Each scope has a generation: a change raises it, and answers of an earlier one count as absent. So an
+ * A cache in Redis. Each scope has a generation: a change begins a new one, and answers of another one count as absent. So an
  * answer that was loaded before a change cannot hide it, whenever it is stored. While Redis fails, reads go to the database,
  * and evictions are remembered: the first command that works again sends them.
  */
@@ -66,17 +66,24 @@ export class RedisOrderCache implements OrderCache {
     const sent = [...new Set([...first, ...this.#owed.keys()])]
       .slice(0, mostAtOnce)
       .map((scope) => [scope, this.#owed.get(scope)] as const)
-    const raised = await this.#redis.try('evict', async (redis) => {
-      const raise = redis.multi()
-      for (const [scope] of sent) raise.incr(generationOf(scope)).expire(generationOf(scope), generationTtlSeconds)
-      const failed = (await raise.exec())?.find(([error]) => error !== null)
-      if (failed?.[0]) throw failed[0]
+    const generation = this.#newGeneration()
+    const begun = await this.#redis.try('evict', async (redis) => {
+      const begin = redis.pipeline() // One write to the socket.
+      for (const [scope] of sent) begin.set(generationOf(scope), generation, 'EX', generationTtlSeconds)
+      const refused = (await begin.exec())?.find(([error]) => error !== null)
+      if (refused?.[0]) throw refused[0]
       return true
     })
-    if (raised === null) return false
+    if (begun === null) return false
     // A change that came meanwhile is still owed.
     for (const [scope, change] of sent) if (this.#owed.get(scope) === change) this.#owed.delete(scope)
     return true
+  }
+
+  /** Returns a name that no generation has had. */
+  #newGeneration(): string {
+    const part = (): string => Math.floor(this.#random() * 2 ** 48).toString(36)
+    return `${part()}${part()}`
   }
 
   async #store(key: string, name: string, stored: Stored): Promise<void> {
