@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
+import { text as readText } from 'node:stream/consumers'
 import { createRemoteJWKSet, exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { demoToken } from '../src/config/demo-tokens.ts'
@@ -140,6 +141,26 @@ describe('the access to orders', () => {
     expect((await call('GET', '/orders', undefined, given)).headers.get('x-request-id')).toMatch(/^[\w.-]+$/)
   })
 
+  test('S4-065 a request that is no HTTP, or has no readable path, has the same error body', async () => {
+    const { hostname, port } = new URL(world.url)
+    const raw = async (text: string) => {
+      const socket = connect(Number(port), hostname).end(text)
+      const [head = '', body = ''] = (await readText(socket)).split('\r\n\r\n')
+      const requestId = /x-request-id: (\S+)/i.exec(head)?.[1]
+      return { status: Number(head.split(' ')[1]), requestId, body: JSON.parse(body) }
+    }
+    for (const [text, status, code] of [
+      ['GET /orders/%zz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n', 400, 'BAD_REQUEST'],
+      ['nonsense\r\n\r\n', 400, 'BAD_REQUEST'],
+      [`GET /orders HTTP/1.1\r\nhost: x\r\na: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'HEADERS_TOO_LARGE'],
+    ] as const) {
+      const answer = await raw(text)
+      expect(answer).toMatchObject({ status, body: { code, timestamp: expect.stringMatching(/Z$/) } })
+      expect(answer.body.requestId).toBe(answer.requestId)
+      expect(Object.keys(answer.body)).toEqual(['code', 'message', 'requestId', 'timestamp'])
+    }
+  })
+
   test("a key is its caller's alone: the same key of another caller creates another order, and shows none", async () => {
     const [alice, bob] = [await someone(), await someone()]
     const key = { 'x-idempotency-key': randomUUID() }
@@ -159,6 +180,7 @@ describe('the access to orders', () => {
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(150)
     expect(limited[0]).toMatchObject({ body: { code: 'RATE_LIMITED' } })
     expect(Number(limited[0]?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect((await alice('HEAD', `/orders/${order.id}`)).status).toBe(429)
     expect((await alice('GET', '/orders')).status).toBe(200)
     expect((await bob('GET', '/orders')).status).toBe(200)
   })

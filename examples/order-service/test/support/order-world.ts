@@ -65,7 +65,7 @@ export async function startOrders<Tx>(
         ...(body === undefined ? {} : { body: sent }),
       })
       const text = await answer.text()
-      const isJson = answer.headers.get('content-type')?.includes('json') ?? false
+      const isJson = text !== '' && (answer.headers.get('content-type')?.includes('json') ?? false)
       return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : text }
     }
   return {

@@ -22,6 +22,19 @@ export interface ErrorAnswer {
   readonly retryAfter?: number
 }
 
+/** The body of every error. */
+export interface ErrorBody {
+  readonly code: string
+  readonly message: string
+  readonly requestId: string
+  readonly timestamp: string
+}
+
+/** Returns the body of an error. */
+export function errorBodyOf(code: string, message: string, requestId: string, now: number): ErrorBody {
+  return { code, message, requestId, timestamp: new Date(now).toISOString() }
+}
+
 type ErrorClass = abstract new (...given: never[]) => Error
 
 const known: readonly (readonly [ErrorClass, status: number, code: string])[] = [

@@ -1,17 +1,18 @@
 /** The HTTP interface: what all requests have in common. It opens and closes no resources. */
 
 import type { Runtime } from '@waybill/core'
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { WritesRejectedError } from '../../application/application-errors.ts'
 import type { Caller } from '../../application/caller.ts'
 import type { RateLimiter } from '../../application/port/rate-limiter.ts'
-import { answerOf } from './error-answers.ts'
+import { answerOf, type ErrorBody, errorBodyOf } from './error-answers.ts'
 import { openApiDocument, type RegisteredRoute } from './openapi-document.ts'
 import { addOperatorLogin } from './operator-login.ts'
 import { addOrderRoutes, type OrderRouteParts, type OrderRouteSchema } from './order-routes.ts'
 import { limitRate } from './rate-limit.ts'
 import { callerOf } from './role-access.ts'
 import type { Authenticate } from './token-authenticator.ts'
+import { answerUnreadable } from './unreadable-requests.ts'
 
 /** What the probes tell. */
 export interface HealthParts {
@@ -37,11 +38,14 @@ const requestTimeoutMs = 30_000
 export function createHttpServer(parts: HttpParts): FastifyInstance {
   const { authenticate, limiter, newRequestId, runtime } = parts
   const { logger } = runtime
+  const bodyOf = (code: string, message: string, requestId: string): ErrorBody =>
+    errorBodyOf(code, message, requestId, runtime.clock.now())
   const callers = new WeakMap<object, Caller>()
   const routes: RegisteredRoute[] = []
   const app = fastify({
     bodyLimit: largestBody,
     requestTimeout: requestTimeoutMs,
+    http: { connectionsCheckingInterval: 5_000 }, // Node looks for slow requests every half minute only.
     requestIdHeader: false,
     genReqId: ({ headers }) => {
       const given = headers['x-request-id']
@@ -50,6 +54,17 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
     // Unknown members are refused, never dropped in silence; and "2" is not 2.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false } },
     routerOptions: { maxParamLength: 64 },
+    // Refused before any hook or handler runs: a path that cannot be decoded, and what is no HTTP.
+    frameworkErrors: (error, { id }, reply) => {
+      const { status, code, message } = answerOf(error)
+      const answer = reply as unknown as FastifyReply // Its type parameters are those of a route, and there is none.
+      answer
+        .code(status)
+        .header('x-request-id', id)
+        .send(bodyOf(code, message, id))
+    },
+    clientErrorHandler: (error, socket) =>
+      answerUnreadable(error, socket, (code, message) => bodyOf(code, message, newRequestId())),
   })
 
   const parseJson = app.getDefaultJsonParser('error', 'error')
@@ -68,10 +83,10 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
       logger.warn({ requestId: request.id, err: error }, 'Request not served')
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
     if (status === 401) reply.header('www-authenticate', 'Bearer')
-    return reply.code(status).send(errorBody(code, message, request, parts))
+    return reply.code(status).send(bodyOf(code, message, request.id))
   })
   app.setNotFoundHandler((request, reply) =>
-    reply.code(404).send(errorBody('NOT_FOUND', 'There is no such path.', request, parts)),
+    reply.code(404).send(bodyOf('NOT_FOUND', 'There is no such path.', request.id)),
   )
 
   addProbes(app, parts)
@@ -91,8 +106,7 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
       reply.header('cache-control', 'no-store')
       const caller = callerOf(await authenticate(request.headers.authorization))
       callers.set(request, caller)
-      const route = `${request.method} ${request.routeOptions.url ?? ''}`
-      await limitRate(limiter, caller.subject, route, request.ip)
+      await limitRate(limiter, caller.subject, request.routeOptions.url ?? '', request.ip)
     })
     // Queries arrive as text: numbers in them are read before they are checked.
     secured.addHook('preValidation', async (request) => readNumbers(request))
@@ -122,8 +136,4 @@ function readNumbers({ query }: FastifyRequest): void {
     const text = given[name]
     if (typeof text === 'string' && /^\d{1,9}$/.test(text)) given[name] = Number(text)
   }
-}
-
-function errorBody(code: string, message: string, { id }: FastifyRequest, { runtime }: HttpParts): object {
-  return { code, message, requestId: id, timestamp: new Date(runtime.clock.now()).toISOString() }
 }
