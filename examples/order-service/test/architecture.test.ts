@@ -26,10 +26,23 @@ test('S4-001 the domain imports nothing, and the application the domain alone', 
   expect(await importsOf('application')).toEqual(new Set(['application', 'domain']))
 })
 
-test('S4-001 interfaces and infrastructure never import each other, nor the composition root', async () => {
-  const [interfaces, infrastructure] = [await importsOf('interfaces'), await importsOf('infrastructure')]
-  for (const layer of ['infrastructure', 'config', 'load', 'region']) expect(interfaces).not.toContain(layer)
-  for (const layer of ['interfaces', 'config', 'load']) expect(infrastructure).not.toContain(layer)
+/** From the inside out: a layer imports itself and those before it. */
+const layers = ['domain', 'application', 'region', 'load', 'infrastructure', 'interfaces', 'config']
+
+test('S4-001 a layer imports only from those inside it', async () => {
+  for (const [at, layer] of layers.entries()) {
+    const outside = [...(await importsOf(layer))].filter((one) => layers.indexOf(one) > at)
+    expect([layer, outside]).toEqual([layer, []])
+  }
+  const folders = (await readdir(source, { withFileTypes: true })).filter((entry) => entry.isDirectory())
+  expect(folders.map(({ name }) => name).toSorted()).toEqual(layers.toSorted())
+})
+
+test('S4-001 interfaces and infrastructure never import each other', async () => {
+  const interfaces = await importsOf('interfaces')
+  for (const layer of ['infrastructure', 'region', 'load']) expect(interfaces).not.toContain(layer)
+  const infrastructure = await importsOf('infrastructure')
+  for (const layer of ['interfaces', 'load']) expect(infrastructure).not.toContain(layer)
 })
 
 test('S4-003 drivers and SQL are known below infrastructure/sql and in the composition root alone', async () => {

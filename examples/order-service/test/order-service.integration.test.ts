@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { createMemoryMetrics } from '@waybill/core'
 import { describeWith } from '@waybill/test-support'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openEmbedded, openMysqlResources, openPostgresResources, type Resources } from '../src/config/resources.ts'
+import { createOrderReader } from '../src/infrastructure/sql/order-reader.ts'
+import { createRegionView } from '../src/infrastructure/sql/region-view.ts'
+import { createRegionLease } from '../src/infrastructure/sql/sql-region-lease.ts'
 import { type Client, cart, type OrderWorld, startOrders } from './support/order-world.ts'
 
 describe('orders on SQLite and a simulated Kafka', () => ordersSuite(openEmbedded))
@@ -38,8 +42,10 @@ describeWith(
 
 function ordersSuite<Tx>(open: () => Promise<Resources<Tx>>): void {
   let world: OrderWorld
+  let resources: Resources<Tx>
   beforeAll(async () => {
-    world = await startOrders(await open())
+    resources = await open()
+    world = await startOrders(resources)
   }, 120_000)
   afterAll(() => world[Symbol.asyncDispose](), 60_000)
 
@@ -151,6 +157,42 @@ function ordersSuite<Tx>(open: () => Promise<Resources<Tx>>): void {
     expect((await call('GET', `/orders/${order.id}`)).body.status).toBe('PENDING')
     await world.app.promotion.promoteAll()
     expect((await call('GET', `/orders/${order.id}`)).body).toMatchObject({ status: 'PROCESSING', version: 1 })
+  })
+
+  test('S4-009 the oldest pending orders come first', async () => {
+    const { call } = await someone()
+    const ids: string[] = []
+    for (let count = 0; count < 3; count++) ids.push((await call('POST', '/orders', cart)).body.id)
+    const pending = await createOrderReader(resources.orders.reads).pendingIds(1_000)
+    expect(pending.filter((id) => ids.includes(id))).toEqual(ids)
+  })
+
+  test('I19 one region holds the lease, renews it, and leaves it to another once it has ended', async () => {
+    const lease = createRegionLease(resources.orders)
+    const racing = ['eu-1', 'us-1', 'ap-1', 'sa-1'].map(async (region) =>
+      (await lease.hold(region, 60_000)) ? [region] : [],
+    )
+    const [holder = '', ...others] = (await Promise.all(racing)).flat()
+    expect(others).toEqual([])
+    expect([await lease.hold(holder, 60_000), await lease.hold('other', 60_000)]).toEqual([true, false])
+    expect(await lease.hold(holder, 0)).toBe(true)
+    expect([await lease.hold('other', 60_000), await lease.hold(holder, 60_000)]).toEqual([true, false])
+  })
+
+  test('S4-043 regions that store the first update of an order at once wait for each other, and agree', async () => {
+    const { call } = await someone()
+    const { database, reads } = resources.orders
+    for (let round = 0; round < 10; round++) {
+      const { body: order } = await call('POST', '/orders', cart)
+      const occurredAt = Date.parse(order.createdAt) + 1_000
+      const outcomes = ['eu-1', 'us-1', 'ap-1'].map((region) => {
+        const view = createRegionView(resources.orders, region, { metrics: createMemoryMetrics() })
+        return database.transaction((tx) => view(tx, order.id, { occurredAt, version: 1, region }))
+      })
+      for (const outcome of await Promise.all(outcomes)) expect(['APPLIED', 'STALE']).toContain(outcome)
+      const stored = await reads.query('SELECT region FROM order_regions WHERE order_id = ?', [order.id])
+      expect(stored).toMatchObject([{ region: 'us-1' }])
+    }
   })
 
   test('a request that is no order changes nothing and is told why', async () => {
