@@ -6,15 +6,14 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { systemRuntime } from '@waybill/core'
 import { createKafkaClient, type KafkaClient } from '@waybill/kafka'
-import { createBrokerTransport } from '@waybill/kafka/wire'
 import { describeWith } from '@waybill/test-support'
-import { createFaultProxy, eventually, type FaultProxy } from '@waybill/testkit'
+import { eventually, type FaultProxy } from '@waybill/testkit'
 import { Redis } from 'ioredis'
 import type { PoolClient } from 'pg'
 import { expect, test } from 'vitest'
 import { demoKeys, demoToken } from '../src/config/demo-tokens.ts'
 import { openPostgresResources, type Resources } from '../src/config/resources.ts'
-import { proxied } from './support/faulty-services.ts'
+import { kafkaBehindProxy, proxied } from './support/faulty-services.ts'
 import { type Client, cart, startOrders } from './support/order-world.ts'
 
 const patience = { deadlineMs: 90_000, everyMs: 100 }
@@ -47,22 +46,12 @@ describeWith(
     topic: string,
     database = postgres.url,
   ): Promise<{ readonly resources: Resources<PoolClient>; readonly kafkaProxy: FaultProxy }> {
-    const { hostname: host, port } = new URL(`tcp://${kafka.bootstrap[0]}`)
-    const kafkaProxy = createFaultProxy({ target: { host, port: Number(port) } })
-    await kafkaProxy.start()
-    const direct = createBrokerTransport()
-    const client: KafkaClient = createKafkaClient({
-      brokers: [...kafka.bootstrap],
-      transport: {
-        connect: (_node, ...rest) => direct.connect({ host: kafkaProxy.host, port: kafkaProxy.port }, ...rest),
-      },
-    })
+    const { client, proxy: kafkaProxy, dispose: disposeKafka } = await kafkaBehindProxy(kafka.bootstrap)
     const opened = await openPostgresResources({ ...addresses, database, topic })
     const dispose = async (): Promise<void> => {
       kafkaProxy.heal()
-      await client.close()
       await opened[Symbol.asyncDispose]()
-      await kafkaProxy.stop()
+      await disposeKafka()
     }
     return { resources: { ...opened, kafka: client, [Symbol.asyncDispose]: dispose }, kafkaProxy }
   }
