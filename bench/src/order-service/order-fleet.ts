@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createKafkaClient } from '@waybill/kafka'
 import pg from 'pg'
@@ -11,6 +12,9 @@ const { DATABASE_URL = 'postgres://postgres@127.0.0.1:5432/postgres' } = process
 const main = fileURLToPath(import.meta.resolve('@waybill/example-order-service/main'))
 /** Clock ticks of the kernel in a second. */
 const ticksPerSecond = 100
+
+/** The longest time in which the events of a turn must have had their effects. */
+const settleMs = 60_000
 
 interface Instance {
   readonly instanceId: number
@@ -67,6 +71,19 @@ export class OrderFleet implements AsyncDisposable {
   async cpuMs(): Promise<number> {
     const each = await Promise.all(this.#instances.map(({ child }) => cpuMsOf(child)))
     return each.reduce((sum, one) => sum + one, this.#endedCpuMs)
+  }
+
+  /** Resolves once every event was published and had its effect. */
+  async settle(): Promise<void> {
+    const deadline = performance.now() + settleMs
+    for (;;) {
+      const events = await this.count('outbox_event')
+      const waiting =
+        (await this.count('outbox_event WHERE status <> 1')) + events - (await this.count('order_regions'))
+      if (waiting === 0) return
+      if (performance.now() > deadline) throw new Error(`Events of ${this.name} had no effect within ${settleMs} ms.`)
+      await sleep(100)
+    }
   }
 
   async count(what: string): Promise<number> {

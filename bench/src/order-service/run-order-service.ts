@@ -58,6 +58,7 @@ async function measure(fleet: OrderFleet): Promise<Block> {
   using load = new OrderLoad(fleet.urls)
   const before = await fleet.cpuMs()
   const result = await load.run(sleep(blockMs))
+  await fleet.settle() // Work that is left behind belongs to this turn, and must not disturb the next one.
   const cpuMs = ((await fleet.cpuMs()) - before) / result.latenciesMs.length
   requireAnswers(result)
   return { perSecond: result.latenciesMs.length / result.seconds, p99Ms: p99Of(result.latenciesMs), cpuMs }
