@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
-import { createRemoteJWKSet, exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
+import { createRemoteJWKSet, exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { demoToken } from '../src/config/demo-tokens.ts'
 import { openEmbedded } from '../src/config/resources.ts'
@@ -32,6 +33,13 @@ describe('the access to orders', () => {
         .setAudience(claims.audience)
         .setExpirationTime('1h')
         .sign(key)
+    // By the key of the service, whose claims are still checked.
+    const ownKey = await importJWK(JSON.parse(await readFile(world.keyFile, 'utf8')), 'ES256')
+    const accepted = (more: object) =>
+      new SignJWT({ roles: ['ADMIN'], iss: claims.issuer, aud: claims.audience, ...more }).setProtectedHeader({
+        alg: 'ES256',
+        kid: 'demo',
+      })
     const unsecured = { roles: ['ADMIN'], sub: 'alice', iss: claims.issuer, aud: claims.audience, exp: 4e9 }
     const refused: Readonly<Record<string, string | undefined>> = {
       none: undefined,
@@ -48,6 +56,8 @@ describe('the access to orders', () => {
       unsecured: new UnsecuredJWT(unsecured).encode(),
       'valid from tomorrow on': await sign(own.privateKey, 'ES256', { nbf: Math.floor(Date.now() / 1_000) + 86_400 }),
       'of a subject with a space at its end': await demoToken({ ...claims, subject: 'alice ' }, world.keyFile),
+      'of a subject that is a number': await accepted({ sub: 5 }).setExpirationTime('1h').sign(ownKey),
+      'without an end': await accepted({ sub: 'alice' }).sign(ownKey),
       'longer than any': 'x'.repeat(9_000),
     }
     for (const [what, each] of Object.entries(refused)) {

@@ -63,7 +63,8 @@ function isAboutToken(error: unknown): boolean {
 
 function principalOf({ sub, roles }: JWTPayload): Principal {
   // Databases compare some texts as equal that are not, such as those that differ in spaces at the end.
-  if (sub === undefined || sub.length > 255 || !/^[!-~](?:[ -~]*[!-~])?$/.test(sub))
+  // And a claim may have any type, whatever its declaration says.
+  if (typeof sub !== 'string' || sub.length > 255 || !/^[!-~](?:[ -~]*[!-~])?$/.test(sub))
     throw new UnauthenticatedError('The subject of the access token is not accepted.')
   const names = Array.isArray(roles) ? roles.filter((role): role is string => typeof role === 'string') : []
   return { subject: sub, roles: new Set(names.map((role) => role.replace(/^ROLE_/, ''))) }
