@@ -55,6 +55,19 @@ export async function verificationStep(
   deps: VerificationDeps,
   signal: AbortSignal,
 ): Promise<Verification | 'NOTHING_TO_COMPARE' | undefined> {
+  try {
+    return await verify(deps, signal)
+  } catch (error) {
+    // Its rows may be gone: another process may have cancelled it and dropped its table meanwhile.
+    if (error instanceof RebuildFailedError && !(await isVerified(deps))) return undefined
+    throw error
+  }
+}
+
+async function verify(
+  deps: VerificationDeps,
+  signal: AbortSignal,
+): Promise<Verification | 'NOTHING_TO_COMPARE' | undefined> {
   const { store, table, source, options } = deps
   const ends = (await source.partitions()).map(({ topic, partition, end }) => ({ topic, partition, next: end }))
   if (!(await reach(deps, ends, signal))) return undefined
@@ -185,18 +198,19 @@ async function compare(
 }
 
 /** Waits until the build is at these positions. Returns false if it stopped being verified before. */
-async function reach(
-  { store, table, runtime }: VerificationDeps,
-  wanted: readonly BuildPosition[],
-  signal: AbortSignal,
-): Promise<boolean> {
+async function reach(deps: VerificationDeps, wanted: readonly BuildPosition[], signal: AbortSignal): Promise<boolean> {
+  const { store, table, runtime } = deps
   while (!signal.aborted) {
     if (isAt(await store.positions(table), wanted)) return true
-    const state = (await store.builds(table.projection)).find(({ number }) => number === table.number)?.state
-    if (state !== 'VERIFYING') return false
+    if (!(await isVerified(deps))) return false
     await runtime.timers.sleep(pollMs)
   }
   return false
+}
+
+async function isVerified({ store, table }: Pick<VerificationDeps, 'store' | 'table'>): Promise<boolean> {
+  const builds = await store.builds(table.projection)
+  return builds.some(({ number, state }) => number === table.number && state === 'VERIFYING')
 }
 
 function isSubset(some: ReadonlySet<string>, all: ReadonlySet<string>): boolean {

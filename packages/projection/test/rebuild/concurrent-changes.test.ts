@@ -286,3 +286,40 @@ test('a batch that quarantines a key locks its rows in the order of their keys',
   const locked = steps.filter((step) => step.startsWith('locked row')).map((step) => step.at(-1))
   expect(locked.slice(0, 2)).toEqual(['a', 'b'])
 })
+
+test('a rebuild that another process cancels while its gaps are closed is cancelled, not failed', async () => {
+  const [first, second, third] = (await history('a', [1, 2])) as [KafkaRecord, KafkaRecord, KafkaRecord]
+  for (const record of [first, third, second]) log.append(0, record)
+  const consumer = createProjector(balances, { store })
+  while ((await log.deliver(consumer)) > 0);
+  const administration = { auditLog: { write: () => {} }, permits: () => true }
+  await createQuarantine(balances, { store, administration }).release('a', eventsOf([second, third]), operator)
+  // Its worker is slow, and learns of it later. So does the table, which is dropped at the end.
+  const [idle, dropping, over] = Array.from({ length: 3 }, () => Promise.withResolvers<void>()) as [
+    PromiseWithResolvers<void>,
+    PromiseWithResolvers<void>,
+    PromiseWithResolvers<void>,
+  ]
+  let cancelling: Promise<unknown> | undefined
+  let isVerified = false
+  onStep = async (step) => {
+    if (step === 'quarantined' && cancelling === undefined) {
+      isVerified = true
+      await idle.promise
+      cancelling = rebuildOf(balances).cancel(operator)
+      await dropping.promise
+    } else if (step === 'claim' && isVerified) {
+      idle.resolve()
+      await over.promise
+    } else if (step === 'drop table') {
+      dropping.resolve()
+      await over.promise
+    }
+  }
+  const finished = finish(rebuildOf(balances)).catch((error: unknown) => error)
+  await dropping.promise
+  for (let turns = 0; turns < 100; turns++) await nextTurn()
+  over.resolve()
+  expect(await finished).toMatchObject({ state: 'CANCELLED', reason: null })
+  await cancelling
+})
