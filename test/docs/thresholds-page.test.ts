@@ -30,8 +30,13 @@ describe('S2-062 the page of the thresholds', () => {
   test.each(figures.filter((figure) => defaultThresholds[figure] === false))('has the limits of %s', (figure) => {
     const [, limit = ''] = rowOf(figure)
     const threshold = projectionThresholds[figure]
-    const { warningAbove, criticalAbove } = threshold === false || threshold === undefined ? {} : threshold
-    expect(limit).toBe(warningAbove === undefined ? `CRITICAL > ${criticalAbove}` : `WARNING > ${warningAbove}`)
+    const {
+      warningAbove,
+      warningAfterMs = 0,
+      criticalAbove,
+    } = threshold === false || threshold === undefined ? {} : threshold
+    const after = warningAfterMs === 0 ? '' : ` for ${warningAfterMs / 60_000} minutes`
+    expect(limit).toBe(warningAbove === undefined ? `CRITICAL > ${criticalAbove}` : `WARNING > ${warningAbove}${after}`)
   })
 })
 
@@ -68,7 +73,11 @@ describe('S2-064 the shipped alert rules', () => {
     rules.find(({ labels, annotations }) => annotations['figure'] === figure && labels['severity'] === severity)
   /** Limits of durations are milliseconds in code and seconds in Prometheus. */
   const limitOf = (figure: Figure, severity: string): number => {
-    const [limit = ''] = /> ([\d.]+)/.exec(ruleOf(figure, severity)?.expr ?? '')?.slice(1) ?? []
+    const { expr = '', for: after = '' } = ruleOf(figure, severity) ?? {}
+    // A position that does not move for that time, and the share that is left.
+    if (figure === 'stalledSeconds') return Number.parseInt(after, 10) * 60
+    if (figure === 'busyRatio') return 1 - Number(/< ([\d.]+)/.exec(expr)?.[1])
+    const [limit = ''] = /> ([\d.]+)/.exec(expr)?.slice(1) ?? []
     return figure.endsWith('Ms') ? Number(limit) * 1_000 : Number(limit)
   }
 

@@ -29,6 +29,8 @@ export const overviewText = {
     rebalancesPerTenMinutes: 'Rebalances in ten minutes',
     failedRebalancesPerTenMinutes: 'Failed rebalances in ten minutes',
     handlerMeanMs: 'Mean time of a handler',
+    stalledSeconds: 'Time without consumption',
+    busyRatio: 'Busy share',
   } as Readonly<Record<string, string>>,
   above: (figure: string, subject: string, value: string): string =>
     subject === '' ? `${figure}: ${value}.` : `${figure} of ${subject}: ${value}.`,

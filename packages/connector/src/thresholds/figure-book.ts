@@ -40,10 +40,19 @@ export class FigureBook {
     this.#now = now
     this.#full = full
     for (const figure of figureNames.filter(isWatched)) {
-      const { kind, metric } = figures[figure]
-      const key = `${kind} ${metric}`
-      this.#adders.set(key, [...(this.#adders.get(key) ?? []), this.#adder(figure)])
+      const { kind, metric, position } = figures[figure]
+      this.#listen(
+        `${kind} ${metric}`,
+        this.#adder(figure, (series, rest, value) => series.add(rest, value, now())),
+      )
+      if (position === undefined) continue
+      const moved = this.#adder(figure, (series, rest, value) => series.moveTo?.(rest, value, now()))
+      this.#listen(`${kind} ${position}`, moved)
     }
+  }
+
+  #listen(key: string, add: Add): void {
+    this.#adders.set(key, [...(this.#adders.get(key) ?? []), add])
   }
 
   /** Returns a sink of measurements that passes them on. */
@@ -71,7 +80,7 @@ export class FigureBook {
     })
   }
 
-  #adder(figure: ThresholdFigure): Add {
+  #adder(figure: ThresholdFigure, put: (value: FigureValue, rest: string, measured: number) => void): Add {
     const source = figures[figure]
     // Engines pass the same object for each record, so that its labels are read once.
     const known = new WeakMap<MetricLabels, { readonly series: Series; readonly rest: string }>()
@@ -83,7 +92,7 @@ export class FigureBook {
         if (series === undefined) return this.#full()
         known.set(labels, (found = { series, rest: restOf(source, labels) }))
       }
-      found.series.value.add(found.rest, value, this.#now())
+      put(found.series.value, found.rest, value)
     }
   }
 

@@ -7,6 +7,8 @@ import { SlidingWindow } from './sliding-window.ts'
 export interface FigureValue {
   /** `series` distinguishes the gauges that are combined. */
   add(series: string, value: number, nowMs: number): void
+  /** Takes the position of a series, for STALL. */
+  moveTo?(series: string, position: number, nowMs: number): void
   /** Undefined without a measurement. */
   at(nowMs: number): number | undefined
 }
@@ -18,18 +20,52 @@ const growth = Math.log(1.01)
 
 /** Creates an empty figure. */
 export function createFigureValue({ combine, windowMs }: Pick<FigureSource, 'combine' | 'windowMs'>): FigureValue {
-  if (combine === 'SUM' || combine === 'MAX') return gauges(combine)
+  if (combine === 'SUM' || combine === 'MAX' || combine === 'BUSY') return gauges(combine)
+  if (combine === 'STALL') return stall()
   return combine === 'COUNT' ? count(windowMs) : distribution(windowMs, combine)
 }
 
-function gauges(combine: 'SUM' | 'MAX'): FigureValue {
+function gauges(combine: 'SUM' | 'MAX' | 'BUSY'): FigureValue {
   const latest = new Map<string, number>()
   return {
     add: (series, value) => void latest.set(series, value),
     at() {
       if (latest.size === 0) return undefined
       const values = [...latest.values()]
+      if (combine === 'BUSY') return 1 - Math.min(...values)
       return combine === 'MAX' ? Math.max(...values) : values.reduce((sum, value) => sum + value, 0)
+    },
+  }
+}
+
+interface Standstill {
+  position: number | undefined
+  /** Since then the gauge was above 0 and the position the same. */
+  since: number
+  /** The last measurement: without one, nothing is known of the time since. */
+  until: number
+}
+
+function stall(): FigureValue {
+  const stalled = new Map<string, Standstill>()
+  let isMeasured = false
+  return {
+    add(series, value, nowMs) {
+      isMeasured = true
+      const known = stalled.get(series)
+      if (value <= 0) stalled.delete(series)
+      else if (known === undefined) stalled.set(series, { position: undefined, since: nowMs, until: nowMs })
+      else known.until = nowMs
+    },
+    moveTo(series, position, nowMs) {
+      const known = stalled.get(series)
+      if (known === undefined) return
+      if (known.position !== undefined && known.position !== position) known.since = nowMs
+      known.position = position
+    },
+    at() {
+      if (!isMeasured) return undefined
+      return Math.max(0, ...[...stalled.values()].map(({ since, until }) => (until - since) / 1_000))
     },
   }
 }

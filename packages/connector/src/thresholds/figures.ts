@@ -14,12 +14,16 @@ export interface FigureSource {
   readonly subject: readonly string[]
   /** Only series with these labels count. */
   readonly where?: Readonly<Record<string, string>>
+  /** The gauge of the positions, for STALL. Its series have the labels of the metric. */
+  readonly position?: string
   /**
    * - SUM and MAX combine the latest values of gauges.
+   * - BUSY is the largest rest to 1 of gauges that are shares of idle time.
+   * - STALL is the longest time in seconds for which a gauge was above 0 while its position did not change.
    * - COUNT adds up a counter over the window.
    * - MEAN and P99 are of the observations of a histogram in the window.
    */
-  readonly combine: 'SUM' | 'MAX' | 'COUNT' | 'MEAN' | 'P99'
+  readonly combine: 'SUM' | 'MAX' | 'BUSY' | 'STALL' | 'COUNT' | 'MEAN' | 'P99'
   /** 0 for gauges. */
   readonly windowMs: number
   /** The file name of its runbook. */
@@ -37,6 +41,8 @@ export type ThresholdFigure =
   | 'rebalancesPerTenMinutes'
   | 'failedRebalancesPerTenMinutes'
   | 'handlerMeanMs'
+  | 'stalledSeconds'
+  | 'busyRatio'
 
 const binding = ['binding', 'cluster']
 const minuteMs = 60_000
@@ -117,6 +123,23 @@ export const figures: Readonly<Record<ThresholdFigure, FigureSource>> = {
     subject: binding,
     combine: 'MEAN',
     windowMs: 5 * minuteMs,
+    runbook: 'slow-handlers',
+  },
+  stalledSeconds: {
+    kind: 'gauge',
+    metric: metricName.lag,
+    position: metricName.position,
+    subject: binding,
+    combine: 'STALL',
+    windowMs: 0,
+    runbook: 'consumer-lag-age',
+  },
+  busyRatio: {
+    kind: 'gauge',
+    metric: metricName.idleRatio,
+    subject: binding,
+    combine: 'BUSY',
+    windowMs: 0,
     runbook: 'slow-handlers',
   },
 }

@@ -55,6 +55,8 @@ export const defaultThresholds: Readonly<Record<ThresholdFigure, Threshold | fal
   rebalancesPerTenMinutes: false,
   failedRebalancesPerTenMinutes: false,
   handlerMeanMs: false,
+  stalledSeconds: false,
+  busyRatio: false,
 })
 
 /** The stricter thresholds of a read model, for `bindings` of `createThresholdMonitor`. */
@@ -63,6 +65,8 @@ export const projectionThresholds: ThresholdOptions = Object.freeze({
   rebalancesPerTenMinutes: { healthyBelow: 1, warningAbove: 2 },
   failedRebalancesPerTenMinutes: { healthyBelow: 1, criticalAbove: 0 },
   handlerMeanMs: { healthyBelow: 500, warningAbove: 500 },
+  stalledSeconds: { healthyBelow: 60, criticalAbove: 300 },
+  busyRatio: { healthyBelow: 0.9, warningAbove: 0.9, warningAfterMs: 600_000 },
 })
 
 const thresholdRule = optional(

@@ -15,6 +15,33 @@ describe('a figure of gauges', () => {
   })
 })
 
+describe('a figure of a gauge and its position', () => {
+  test('S3-023 is the longest time with a lag and without consumption, up to the last measurement', () => {
+    const figure = createFigureValue({ combine: 'STALL', windowMs: 0 })
+    const measure = (seconds: number, ...partitions: readonly (readonly [lag: number, position: number])[]): number => {
+      for (const [partition, [lag, position]] of partitions.entries()) {
+        figure.add(String(partition), lag, seconds * 1_000)
+        figure.moveTo?.(String(partition), position, seconds * 1_000)
+      }
+      return figure.at(1e9) ?? -1
+    }
+    expect(figure.at(0)).toBeUndefined()
+    expect(measure(0, [0, 5], [3, 7])).toBe(0)
+    expect(measure(100, [0, 5], [3, 7])).toBe(100)
+    // One partition is consumed again, the other one is not any more.
+    expect(measure(200, [2, 5], [3, 8])).toBe(0)
+    expect(measure(250, [2, 5], [3, 9])).toBe(50)
+    expect(measure(260, [0, 7], [0, 12])).toBe(0)
+  })
+
+  test('S3-023 is the largest share of busy time', () => {
+    const figure = createFigureValue({ combine: 'BUSY', windowMs: 0 })
+    expect(figure.at(0)).toBeUndefined()
+    figure.add('', 0.75, 0)
+    expect(figure.at(0)).toBe(0.25)
+  })
+})
+
 describe('a figure of a counter', () => {
   test('counts the last window and forgets what is older', () => {
     const figure = createFigureValue({ combine: 'COUNT', windowMs: 60_000 })

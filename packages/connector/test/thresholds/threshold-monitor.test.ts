@@ -187,6 +187,24 @@ describe('S2-064 S2-078 a running binding', () => {
       drop[Symbol.dispose]()
     }))
 
+  test('S3-017 S3-023 with the thresholds of a read model is CRITICAL after 5 minutes without consumption, WARNING after 10 of work', () =>
+    withBinding(
+      never,
+      async ({ write, reading, sleep }) => {
+        await sleep(6_000)
+        expect(reading('stalledSeconds')).toEqual(['HEALTHY', true])
+        await write('orders', ['a'])
+        await sleep(295_000)
+        expect(reading('stalledSeconds')).toEqual(['HEALTHY', false])
+        expect(reading('busyRatio')).toEqual(['HEALTHY', false])
+        await sleep(20_000)
+        expect(reading('stalledSeconds')).toEqual(['CRITICAL', false])
+        await sleep(330_000)
+        expect(reading('busyRatio')).toEqual(['WARNING', false])
+      },
+      { bindings: { shipping: projectionThresholds } },
+    ))
+
   test('S3-023 with the thresholds of a read model is WARNING by a lag above 1,000 once it has lasted 5 minutes', () => {
     const lagRecords = { ...projectionThresholds.lagRecords, healthyBelow: 100, warningAbove: 100 }
     return withBinding(

@@ -54,6 +54,8 @@ describe('thresholds of a monitor', () => {
       warningAbove: false,
       criticalAbove: 0,
     })
+    expect(thresholdOf('stalledSeconds', 'balances')).toMatchObject({ warningAbove: false, criticalAbove: 300 })
+    expect(thresholdOf('busyRatio', 'balances')).toMatchObject({ warningAbove: 0.9, warningAfterMs: 600_000 })
     expect(thresholdOf('handlerMeanMs', 'other')).toBe(false)
   })
 
