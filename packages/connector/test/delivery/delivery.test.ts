@@ -66,7 +66,7 @@ describe.each([false, true])('SingleRecordListenerAdapter: S0-079 a delivery, wi
       },
     })
     const records = [1n, 2n].map((offset) => workOf(recordOf({ offset })))
-    const outcomes = await runtime.run(() => Promise.all(records.map((work) => delivery.deliver(work, scope))))
+    const outcomes = await runtime.run(() => Promise.all(records.map(async (work) => delivery.deliver(work, scope))))
     expect(outcomes).toEqual([{ kind: 'DONE' }, { kind: 'DONE' }])
     expect(lines.lines).toHaveLength(8)
     for (const { text, fields } of lines.lines)
@@ -449,7 +449,7 @@ describe('S0-097 the breaker', () => {
         throw record.offset === 0n ? new Error('no') : final
       },
     })
-    const both = [0n, 1n].map((offset) =>
+    const both = [0n, 1n].map(async (offset) =>
       scene.delivery.deliver(scene.workOf(fetched(textRecord('orders'), { offset })), scene.scope),
     )
     scene.breaker.tryAcquire()?.fail(1)
