@@ -59,7 +59,8 @@ describe.runIf(scale === 'WHOLE' || ofDocs !== undefined || folder !== undefined
             .getByRole('row', { name: /REPLAY/ })
             .first()
             .waitFor(slow)
-          await expect.poll(() => page.locator('.spark').count(), slow).toBeGreaterThan(3)
+          // The first rate is known after ten seconds.
+          await expect.poll(() => page.locator('.tile-value').first().innerText(), slow).toMatch(/^[1-9]/)
           await picture(page, 'overview', true)
           await shipping.getByRole('link', { name: 'shipping' }).click()
           await page.getByRole('figure').first().locator('canvas').waitFor(slow)
