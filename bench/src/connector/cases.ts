@@ -29,7 +29,7 @@ export interface ConnectorCase {
   readonly rivals: readonly Rival[]
 }
 
-/** What Spring's consumers poll by default. */
+/** The default poll of Spring's consumers. */
 const poll = 500
 
 function spring(name: string, java: string, commits: 'SYNC' | 'ASYNC', concurrency: number): Rival {

@@ -24,7 +24,7 @@ const task = JSON.parse(process.argv[2] ?? '') as ParticipantTask
 const setup: Setup = setups[task.setup]
 const telemetry = setup.hasTelemetry === true ? { metrics: listen() } : {}
 
-/** What a pass works with. */
+/** The client and topic of a pass. */
 interface Bench {
   readonly topic: string
   readonly groupId: string

@@ -193,7 +193,7 @@ describe('I19 three regions whose failovers overlap', () => {
           await pass(waitMs)
         }
         world.faults.clear()
-        // The slowest pause, answers that are still on their way, two good rounds, and a lease that nobody renews.
+        // The slowest pause, answers that are still on their way, two good rounds, and a lease without renewals.
         await pass(20_000 + 2 * 14_000 + 3 * checkMs + leaseMs + checkMs)
         const [active] = world.active()
         expect(active).toBeDefined()

@@ -1,4 +1,4 @@
-/** What a contestant of the outbox does. */
+/** The work of a contestant of the outbox. */
 
 import type pg from 'pg'
 import type { NumberedPayload } from './call-counter.ts'

@@ -48,7 +48,7 @@ export class OrderService {
     const { gate, requests, reader, transactions, cache } = this.#parts
     gate.assertWriteAllowed()
     let eviction: Promise<void> | undefined
-    // Also when it is not known whether the order was committed. The mark is completed meanwhile.
+    // Even if it is unknown whether the order was committed. The mark is completed meanwhile.
     const evict = (): void => void (eviction = cache.evict(caller.subject))
     const request = { caller: caller.subject, key, body: asked }
     try {
@@ -134,7 +134,7 @@ export class OrderService {
         return (await transaction.replace(after, before.version)) ? after : null
       })
     } finally {
-      // Also when it is not known whether the change was committed.
+      // Even if it is unknown whether the change was committed.
       if (owner !== undefined) await cache.evict(owner)
     }
   }
