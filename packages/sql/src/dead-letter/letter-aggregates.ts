@@ -89,10 +89,10 @@ export async function readGroupHours(
 ): Promise<readonly FailureGroupHour[]> {
   if (groups.length === 0 || bindings?.length === 0) return []
   const { rows } = await sendStatement(connection, dialect, (b) => {
-    const ofBindings = bindings === undefined ? '' : ` AND ${inList('binding', bindings, b)}`
-    const where = `${inList('group_id', groups, b)} AND died_hour >= ${b.bind(fromHour)}${ofBindings}`
+    const conditions = [inList('group_id', groups, b), `died_hour >= ${b.bind(fromHour)}`]
+    if (bindings !== undefined) conditions.push(inList('binding', bindings, b))
     const n = asText('SUM(n)', dialect)
-    return `SELECT group_id, died_hour, ${n} AS n_text FROM ${count} WHERE ${where} GROUP BY group_id, died_hour`
+    return `SELECT group_id, died_hour, ${n} AS n_text FROM ${count} WHERE ${conditions.join(' AND ')} GROUP BY group_id, died_hour`
   })
   return rows.flatMap((row) => {
     const counted = BigInt(String(row['n_text']))
