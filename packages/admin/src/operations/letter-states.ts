@@ -79,8 +79,8 @@ export class LetterStates {
   }
 
   /**
-   * Returns a function that selects the dead letters of a binding that an operation could take now. It changes nothing. What the
-   * index does not have yet is OPEN.
+   * Returns a function that selects the dead letters of a binding that an operation could take now. It changes nothing. A
+   * dead letter that the index does not have yet is OPEN.
    */
   openAmong(
     { admin }: Pick<Connector, 'admin'>,

@@ -54,7 +54,7 @@ export interface AppliedBatch {
 export interface OperationSession extends AsyncDisposable {
   /**
    * Reads and decides; undefined at the end. Has no effect.
-   * @param signal - aborts when the run ends: what is read then is dropped, and the session is disposed of
+   * @param signal - aborts when the read is abandoned: its result is dropped, and the session is disposed of
    */
   next(maxCount: number, signal: AbortSignal): Promise<RunBatch | undefined>
   /** Takes effect. */

@@ -198,13 +198,13 @@ class OperationRun {
     return true
   }
 
-  /** Reads the next batch. Leaves the reading when the process stops or an operator wishes something: it has no effect. */
+  /** Reads the next batch. Abandons the read, which has no effect, when the process stops or an operator wishes something. */
   async #readBatch(session: OperationSession, maxCount: number): Promise<RunBatch | undefined | 'LEFT'> {
     const leaving = new AbortController()
     const isRead = new AbortController()
     const reading = session.next(maxCount, leaving.signal)
     const left = this.#untilLeft(isRead.signal)
-    // The race reports the first failure. A reading that was left fails later, and so may the last look for wishes.
+    // The race reports the first failure. An abandoned read fails later, and so may the last query for wishes.
     for (const one of [reading, left]) one.catch(() => {})
     try {
       const first = await Promise.race([reading, left])

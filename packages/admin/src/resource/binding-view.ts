@@ -46,7 +46,7 @@ function countsOf(statuses: readonly InstanceStatus[]): object {
   return { alive: alive.length, running, paused, other: alive.length - running - paused }
 }
 
-/** The worst breaker of all instances, each of which has its own: with what it counted, and the time of its next probe. */
+/** Returns the worst breaker of all instances with its counts and the time of its next probe. */
 function circuitOf(view: BindingView, statuses: readonly InstanceStatus[]): object {
   const figures = statuses.flatMap((one) => (one.isAlive && one.figures !== undefined ? [one.figures] : []))
   const state = breakerOf(view, figures)
@@ -63,12 +63,12 @@ function circuitOf(view: BindingView, statuses: readonly InstanceStatus[]): obje
   }
 }
 
-/** A breaker counts in percent. */
+/** Returns a share from 0 to 1: a breaker counts in percent. */
 function shareOf(percent: number | undefined): number | null {
   return percent === undefined ? null : percent / 100
 }
 
-/** It is computed anew with each status, and must not look like a change of the binding. */
+/** Rounds to seconds: a time that each status computes anew must not look like a change of the binding. */
 function wholeSeconds(atMs: number): number {
   return Math.round(atMs / 1_000) * 1_000
 }

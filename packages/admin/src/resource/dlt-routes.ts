@@ -188,7 +188,7 @@ function selected(which: ReplaySelection): Pick<ReplayRequest, 'next' | 'filter'
   return { filter: { sinceMs, untilMs }, ...unlimited, limit }
 }
 
-/** A window is read and counted as a run would take it. A count continues after the position of replays, wherever that is then. */
+/** Plans a replay. A window is read and counted as a run would take it; a count continues after the last replay by count. */
 async function plannedReplay(
   { operations }: AdminServices,
   statistics: DeadLetterStatistics,

@@ -153,7 +153,7 @@ async function detailView(services: AdminServices, call: Call, found: FoundLette
   }
 }
 
-/** Null without a key or `orderingMode: KEY`, and while another process reads the partition. */
+/** Returns null without a key or `orderingMode: KEY`, and while another process reads the partition. */
 function keyStateOf({ connector }: AdminServices, { binding, indexed, record: { key } }: FoundLetter): object | null {
   const { originalTopic: topic, originalPartition: partition } = indexed
   if (connector === undefined || binding === undefined || key === null) return null

@@ -55,7 +55,7 @@ function sumOf(lags: readonly { readonly records: bigint | undefined }[]): bigin
   )
 }
 
-/** A record of a tier is due its delay after it was written there. */
+/** Returns when the oldest record of each tier is due: a record is due its delay after it was written there. */
 function tiersOf(containers: readonly ContainerStatus[]): readonly TierFigures[] {
   const due = containers.flatMap(({ place: { tier, delayMs }, members }) =>
     members.flatMap(({ partitions }) =>

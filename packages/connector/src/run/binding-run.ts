@@ -284,10 +284,6 @@ export class BindingRun {
     waiting.abort()
   }
 
-  /**
-   * Pauses the binding when the circuit opens and resumes it with every other event: a rejected record waits for a
-   * resume, which a returned permit and a closed circuit must trigger too.
-   */
   /** The counts of the breaker, and the time until its next probe. */
   get circuit(): CircuitFigures {
     const at = this.#nextProbeAt
@@ -295,6 +291,10 @@ export class BindingRun {
     return { ...this.breaker.rates, nextProbeInMs }
   }
 
+  /**
+   * Pauses the binding when the circuit opens and resumes it with every other event: a rejected record waits for a
+   * resume, which a returned permit and a closed circuit must trigger too.
+   */
   #onBreaker(event: CircuitEvent): void {
     const { binding, runtime, hold, release } = this.#deps
     if (event.type === 'STATE_CHANGED') {

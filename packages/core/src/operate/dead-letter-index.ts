@@ -168,8 +168,8 @@ export interface DeadLetterIndex {
   /** Lists failure groups with the counts of the dead letters that the filter selects: the highest first. */
   groups(filter: DeadLetterFilter, order: FailureGroupOrder, page: PageQuery): Promise<Page<FailureGroup>>
   /**
-   * Counts the dead letters of groups by the hour in which they died, from an hour on. Hours without any are left out. Only
-   * what the counts of hours know is asked for: the bindings of a filter, and the groups.
+   * Counts the dead letters of groups by the hour in which they died, from an hour on. Hours without any are left out. Of a
+   * filter it takes only the bindings, since the hourly counts know nothing else of a dead letter.
    * @defaultValue hours are not known
    */
   groupHours?(

@@ -42,8 +42,8 @@ export function withLogContext<T>(context: LogContext | (() => LogContext), run:
 }
 
 /**
- * Runs functions in log contexts of their own, and in the async context that it was created in: a handler does not see
- * that of an operation which happened to wake its partition.
+ * Runs functions in log contexts of their own, and in the async context in which the runner was created: a handler does
+ * not see the context of the call that woke its partition.
  *
  * It takes half of the time of {@link withLogContext}, because it keeps the outer async context instead of building it
  * anew after each function.

@@ -140,7 +140,7 @@ export class TopicLog implements SharedLog {
     return this.#readOf(records, begin, end, isReset)
   }
 
-  /** A reader waits longer for a broker than a control can. @throws KafkaError */
+  /** Fails a read after the time of a request: a reader waits longer for a broker than a control can. @throws KafkaError */
   async #inTime<T>(reading: Promise<T>): Promise<T> {
     const { topic, runtime } = this.#settings
     const late = Promise.withResolvers<never>()

@@ -58,7 +58,7 @@ export async function verificationStep(
   try {
     return await verify(deps, signal)
   } catch (error) {
-    // Its rows may be gone: another process may have cancelled it and dropped its table meanwhile.
+    // The rows may be gone: another process may have cancelled the rebuild and dropped its table meanwhile.
     if (error instanceof RebuildFailedError && !(await isVerified(deps))) return undefined
     throw error
   }

@@ -53,7 +53,7 @@ async function createOwnTables<Tx>({ database, reads, isDuplicate }: OrderDataba
      ) ${options}`,
   ]
   for (const statement of statements) await reads.change(statement)
-  // Nobody holds the lease yet. Another instance may have written the row.
+  // No region holds the lease yet. Another instance may have written the row.
   await reads.change("INSERT INTO region_lease (region, until, id) VALUES ('', 0, 1)").catch((error: unknown) => {
     if (!isDuplicate(error)) throw error
   })

@@ -19,7 +19,7 @@ export function createRegionView<Tx>(
 ): RecordUpdate<Tx> {
   const { dialect } = database
   const insertOnce = insertUnlessStored[dialect]
-  // Those of MySQL count a row that was there before as well.
+  // MySQL counts a row that was there before as changed, too.
   const tellsInsert = dialect !== 'mysql'
   const lock = dialect === 'sqlite' ? '' : ' FOR UPDATE' // SQLite has one writer at a time.
   return async (tx, orderId, stamp) => {

@@ -45,7 +45,7 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
   const app = fastify({
     bodyLimit: largestBody,
     requestTimeout: requestTimeoutMs,
-    http: { connectionsCheckingInterval: 5_000 }, // Node looks for slow requests every half minute only.
+    http: { connectionsCheckingInterval: 5_000 }, // By default Node looks for slow requests only every 30 s.
     requestIdHeader: false,
     genReqId: ({ headers }) => {
       const given = headers['x-request-id']
@@ -54,7 +54,7 @@ export function createHttpServer(parts: HttpParts): FastifyInstance {
     // Unknown members are refused, never dropped in silence; and "2" is not 2.
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false } },
     routerOptions: { maxParamLength: 64 },
-    // Refused before any hook or handler runs: a path that cannot be decoded, and what is no HTTP.
+    // Refused before any hook or handler runs: a path that cannot be decoded, and bytes that are not HTTP.
     frameworkErrors: (error, { id }, reply) => {
       const { status, code, message } = answerOf(error)
       const answer = reply as unknown as FastifyReply // Its type parameters are those of a route, and there is none.

@@ -13,8 +13,8 @@ export class RateLimitedError extends Error {
 
 /** @throws RateLimitedError */
 export async function limitRate(limiter: RateLimiter, subject: string, route: string, address: string): Promise<void> {
-  // The path as it was declared: ids in it would give each order a limit of its own. And its methods share the limit, or HEAD
-  // would double that of GET.
+  // The path as it was declared: ids in it would give each order a limit of its own. Its methods share the limit: otherwise
+  // HEAD would double that of GET.
   const { isAllowed, retryAfterMs } = await limiter.take(`${encodeURIComponent(subject)}:${route}:${address}`)
   if (!isAllowed) throw new RateLimitedError(retryAfterMs)
 }

@@ -63,7 +63,7 @@ function isAboutToken(error: unknown): boolean {
 
 function principalOf({ sub, roles }: JWTPayload): Principal {
   // Databases compare some texts as equal that are not, such as those that differ in spaces at the end.
-  // And a claim may have any type, whatever its declaration says.
+  // A claim may have any type, whatever its declaration says.
   if (typeof sub !== 'string' || sub.length > 255 || !/^[!-~](?:[ -~]*[!-~])?$/.test(sub))
     throw new UnauthenticatedError('The subject of the access token is not accepted.')
   const names = Array.isArray(roles) ? roles.filter((role): role is string => typeof role === 'string') : []

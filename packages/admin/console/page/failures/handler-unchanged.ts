@@ -3,6 +3,7 @@
 import { instantMs } from '../../format/time.ts'
 
 const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
 /** A process of the fleet. */
 export interface ReplayingInstance {
   /** The ULID of its run. */
