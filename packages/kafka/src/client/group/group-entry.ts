@@ -88,6 +88,10 @@ export class GroupEntry {
   /** True when the coordinator keeps a place for it that was given for other topics. */
   #isPlaceOutdated = false
   #unanswered: Promise<unknown> | undefined
+  /** The member id of its last generation. */
+  #enteredAs = ''
+  /** True when it gave up a member id that no generation had, until the next generation. */
+  #hasBegunAnew = false
   /** Expected refusals since the last generation, by code. */
   readonly #expected = new Set<number>()
 
@@ -135,6 +139,8 @@ export class GroupEntry {
     if (this.#isPlaceOutdated) return { outcome: 'AGAIN' }
     if (strange.length > 0) this.#runtime.logger.error({ strange }, 'Partitions of unsubscribed topics ignored')
     this.#expected.clear()
+    this.#enteredAs = this.#entrant.membership.memberId
+    this.#hasBegunAnew = false
     return { outcome: 'ENTERED', partitions: given.filter(({ topic }) => this.#topics.has(topic)) }
   }
 
@@ -214,6 +220,21 @@ export class GroupEntry {
     return { outcome: 'ENTERED', partitions: eachPartition(decodeAssignment(synced.assignment)) }
   }
 
+  /**
+   * A coordinator that fails over forgets the member ids that it gave in a rebalance which did not end, and takes the
+   * previous instance for the holder: it fences a member that nothing has replaced. Such a member joins once more without
+   * an id. Two processes that share an instance id do so in turn, and then the earlier one is fenced for good.
+   *
+   * @throws the fenced error for a member of a generation, and for a member that is fenced again
+   */
+  #beginAnew(): Entry {
+    const isMember = this.#entrant.membership.memberId === this.#enteredAs
+    if (isMember || this.#hasBegunAnew) throw fencedError(this.#link.groupId, this.#options.instanceId)
+    this.#hasBegunAnew = true
+    this.#entrant.placed({ memberId: '', generationId: -1 })
+    return { outcome: 'LATER' }
+  }
+
   #refused(api: 'JoinGroup' | 'SyncGroup', code: number): Entry {
     const { groupId } = this.#link
     switch (code) {
@@ -229,7 +250,7 @@ export class GroupEntry {
       case errorCode.ILLEGAL_GENERATION:
         return { outcome: 'LOST' }
       case errorCode.FENCED_INSTANCE_ID:
-        throw fencedError(groupId, this.#options.instanceId)
+        return this.#beginAnew()
       default:
         if (!this.#link.hasMoved(code)) throw kafkaError(`${api} for group ${groupId}`, code)
         return { outcome: 'LATER' }

@@ -119,12 +119,30 @@ describe('an attempt to enter', () => {
   })
 
   test.each([
-    { code: errorCode.FENCED_INSTANCE_ID, kind: 'FENCED' },
     { code: errorCode.GROUP_AUTHORIZATION_FAILED, kind: 'FATAL' },
     { code: errorCode.INCONSISTENT_GROUP_PROTOCOL, kind: 'FATAL' },
   ])('what no other attempt can change is an error: $code', async ({ code, kind }) => {
     await expect(entering({ ...joined, errorCode: code }).entry.attempt()).rejects.toMatchObject({ kind })
     await expect(entering(joined, refusedSync(code)).entry.attempt()).rejects.toMatchObject({ kind })
+  })
+
+  test('a member that is fenced before its first generation joins once more, without an id', async () => {
+    const fenced = refusedSync(errorCode.FENCED_INSTANCE_ID)
+    const { entry, entrant } = entering(joined, fenced, joined, fenced)
+    expect(await entry.attempt()).toEqual({ outcome: 'LATER' })
+    expect(entrant.membership).toEqual({ memberId: '', generationId: -1 })
+    await expect(entry.attempt()).rejects.toMatchObject({ kind: 'FENCED' })
+  })
+
+  test('a member of a generation that is fenced was replaced by another one', async () => {
+    const { entry } = entering(joined, synced, { ...joined, errorCode: errorCode.FENCED_INSTANCE_ID })
+    await entry.attempt()
+    await expect(entry.attempt()).rejects.toMatchObject({ kind: 'FENCED' })
+  })
+
+  test('a member without an id that is fenced was replaced by another one', async () => {
+    const { entry } = entering({ ...joined, errorCode: errorCode.FENCED_INSTANCE_ID })
+    await expect(entry.attempt()).rejects.toMatchObject({ kind: 'FENCED' })
   })
 
   test('sends no request once it is given up', async () => {
