@@ -200,10 +200,12 @@ export class CommitChecker {
    * or from where an earlier cut left the log longer.
    */
   #isLate(groupId: string, { topic, partition, offset }: CommittedOffset, state: CommittedState | undefined): boolean {
-    const cut = this.#world.logCuts.of({ topic, partition })
-    if (cut === undefined || this.#world.logCuts.isCommitted(groupId, { topic, partition })) return false
+    const { logCuts } = this.#world
+    const cut = logCuts.of({ topic, partition })
+    const least = logCuts.leastSinceCommit(groupId, { topic, partition })
+    if (cut === undefined || least === undefined) return false
     const before = this.last(groupId, topic, partition)?.state
-    const reachesBeyond = offset > cut.end || [...(state?.source.above ?? [])].some((above) => above >= cut.end)
+    const reachesBeyond = offset > least || [...(state?.source.above ?? [])].some((above) => above >= least)
     const since = state?.source.since
     const countsOn = before === undefined || before.source.since === since || (since !== undefined && since > cut.end)
     return reachesBeyond && countsOn

@@ -21,7 +21,7 @@ export interface Ground {
   readonly logs: ReadonlyMap<string, TopicLog>
   readonly losses: LossBook
   readonly obstruction: Obstruction
-  readonly logCuts: Pick<LogCuts, 'of' | 'committed' | 'isCommitted' | 'outlived' | 'hasOutlived'>
+  readonly logCuts: Pick<LogCuts, 'of' | 'committed' | 'leastSinceCommit' | 'outlived' | 'hasOutlived'>
   /** How often the wall clock was set. */
   readonly jumps: number
   /** Virtual time. */

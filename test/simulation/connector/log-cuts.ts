@@ -19,7 +19,7 @@ export interface LogCutPlan {
   readonly keeps: number
 }
 
-/** The last cut of a log. */
+/** One cut of a log. */
 export interface LogCut {
   readonly at: number
   /** The end of what is left. */
@@ -72,19 +72,30 @@ export interface CutWitness {
 
 /** The cuts so far. */
 export class LogCuts {
-  readonly #last = new Map<string, LogCut>()
+  readonly #cuts = new Map<string, LogCut[]>()
   /** When a group first committed what a log is since its last cut. */
   readonly #committedAt = new Map<string, number>()
   readonly #outlived = new Set<string>()
 
   /** Records a cut. */
   note({ topic, partition }: TopicPartition, cut: LogCut): void {
-    this.#last.set(`${topic}-${partition}`, cut)
+    const name = `${topic}-${partition}`
+    this.#cuts.set(name, [...(this.#cuts.get(name) ?? []), cut])
   }
 
   /** Returns the last cut of a log; undefined when it has all that was ever acknowledged. */
   of({ topic, partition }: TopicPartition): LogCut | undefined {
-    return this.#last.get(`${topic}-${partition}`)
+    return this.#cuts.get(`${topic}-${partition}`)?.at(-1)
+  }
+
+  /**
+   * Returns the least that was left of a log by any cut since a group last committed what the log was; undefined when none
+   * has followed. An owner that is notified after two cuts may have sent a commit that knows neither.
+   */
+  leastSinceCommit(groupId: string, partition: TopicPartition): bigint | undefined {
+    const committedAt = this.#committedAt.get(nameOf(groupId, partition)) ?? 0
+    const unseen = this.#cuts.get(`${partition.topic}-${partition.partition}`)?.filter(({ at }) => at >= committedAt)
+    return unseen?.map(({ end }) => end).reduce<bigint | undefined>(lower, undefined)
   }
 
   /**
@@ -108,11 +119,6 @@ export class LogCuts {
     const name = nameOf(groupId, partition)
     const cut = this.of(partition)
     if (cut !== undefined && (this.#committedAt.get(name) ?? 0) <= cut.at) this.#committedAt.set(name, at)
-  }
-
-  /** Returns true once a group has committed what a log is since its last cut. */
-  isCommitted(groupId: string, partition: TopicPartition): boolean {
-    return (this.#committedAt.get(nameOf(groupId, partition)) ?? 0) > (this.of(partition)?.at ?? 0)
   }
 
   /**
@@ -149,4 +155,8 @@ export class LogCuts {
 
 function nameOf(groupId: string, { topic, partition }: TopicPartition): string {
   return `${groupId} ${topic}-${partition}`
+}
+
+function lower(one: bigint | undefined, other: bigint): bigint {
+  return one === undefined || other < one ? other : one
 }
