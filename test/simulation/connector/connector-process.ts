@@ -66,6 +66,11 @@ export class ConnectorProcess implements HandlerProcess {
     void this.#start()
   }
 
+  /** True once it was killed. */
+  get isDead(): boolean {
+    return this.state === 'DEAD'
+  }
+
   /** Returns true when a binding is registered here. */
   has(name: string): boolean {
     try {

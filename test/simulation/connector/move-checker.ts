@@ -73,7 +73,10 @@ export class MoveChecker {
     return [...this.#open].some((open) => open.process === process && open.place.topic === topic)
   }
 
-  /** Records that it completed, or never will. */
+  /**
+   * Records that it completed, or was refused. That of a killed process is never ended: the cluster may still accept what the
+   * process has sent, and only that.
+   */
   end(open: OpenMove): void {
     this.#open.delete(open)
   }

@@ -64,7 +64,7 @@ export class PositionOperator {
         throw error
       }),
     )
-    moves.end(open)
+    if (!process.isDead) moves.end(open)
     if (answer === undefined) return
     moves.answered(open, answer.positions)
     if (!staysPaused) return
