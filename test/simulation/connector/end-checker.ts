@@ -92,12 +92,11 @@ function judgeCalm(
   if (program.chaos.some(({ kind }) => kind === 'RECREATE_SOURCE')) return
   // A process that dies, or cannot write a dead letter before the partition is reassigned, may leave a copy behind.
   if (obstruction.plan?.kind === 'DEAD_PROCESS' || obstruction.plan?.kind === 'NO_DEAD_LETTER_TOPIC') return
-  // A mark or commit that comes after a timeout belongs to a failed call. A handler that was stuck until its partition had
-  // another owner may succeed where the repeated call fails.
-  const mayBeLate =
-    (binding.deduplicate !== undefined && binding.options.handlerTimeoutMs !== false) ||
-    (obstruction.plan?.kind === 'STUCK_HANDLER' && fate.isRedelivered)
-  if (outcomes > 1 && !hasReplays && !mayBeLate)
+  // A mark or commit that comes after a timeout belongs to a failed call.
+  const mayBeLate = binding.deduplicate !== undefined && binding.options.handlerTimeoutMs !== false
+  // A handler that was stuck until its partition had another owner may succeed where the repeated call fails.
+  const wasStuck = obstruction.plan?.kind === 'STUCK_HANDLER' && fate.isRedelivered
+  if (outcomes > 1 && !hasReplays && !mayBeLate && !wasStuck)
     court.violate(
       'L5',
       `${who} has ${fate.successes.size} successes and ${fate.deadLetters.length} dead letters, and nothing failed`,
