@@ -108,7 +108,7 @@ export class ConnectorWatch {
 
   /**
    * Sets the gauges of a binding that is no longer registered for the last time: it has no lag, no tiers and no dead
-   * letters of its own any more, and is DESTROYED.
+   * letters of its own any more, is idle, and is DESTROYED.
    */
   forget(binding: RegisteredBinding): void {
     this.#measureLag(this.#owned())
@@ -116,6 +116,7 @@ export class ConnectorWatch {
     // Where it was never set, it stays so: the binding never started.
     if (this.#deadLettersOf(binding) !== undefined)
       this.#deps.runtime.metrics.gauge(metricName.deadLetterDepth, bindingLabels(binding), 0)
+    this.#idle.forget(binding)
     this.#measureState(binding)
   }
 

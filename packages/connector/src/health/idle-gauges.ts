@@ -1,6 +1,6 @@
 /**
  * The share of time in which no handler of a binding ran, over the last 30 seconds. A binding that is never idle has no
- * headroom: more records would become a lag.
+ * headroom: more records would become a lag. One that stopped is idle.
  */
 
 import type { Runtime } from '@waybill/core'
@@ -35,7 +35,10 @@ export class IdleGauges {
     const at = this.#runtime.clock.monotonic()
     for (const binding of bindings) {
       const { busyMs, label } = binding
-      if (busyMs === undefined) continue
+      if (busyMs === undefined) {
+        if (before.has(label)) this.#setIdle(binding)
+        continue
+      }
       // A run that started meanwhile counts from 0.
       const known = (before.get(label) ?? []).filter((one) => at - one.at <= windowMs && one.busyMs <= busyMs)
       this.#samples.set(label, [...known, { at, busyMs }])
@@ -45,5 +48,15 @@ export class IdleGauges {
       const idle = Math.min(1, Math.max(0, 1 - busyShare))
       this.#runtime.metrics.gauge(metricName.idleRatio, bindingLabels(binding), idle)
     }
+  }
+
+  /** Sets the gauge of a binding that is no longer registered for the last time. */
+  forget(binding: BusyBinding): void {
+    if (this.#samples.delete(binding.label)) this.#setIdle(binding)
+  }
+
+  /** Without it, the last share would stay until the binding runs again, and a warning with it. */
+  #setIdle(binding: BusyBinding): void {
+    this.#runtime.metrics.gauge(metricName.idleRatio, bindingLabels(binding), 1)
   }
 }
