@@ -70,6 +70,7 @@ export class SelectedReplay implements DeadLetterReplay {
   #reading: ReturnType<UnreadRanges['nextToRead']> = []
   readonly #queue = new Queue<KafkaRecord>()
   #producer: Producer | undefined
+  #isClosed = false
 
   constructor(deps: SelectedReplayDeps) {
     this.#deps = deps
@@ -109,6 +110,7 @@ export class SelectedReplay implements DeadLetterReplay {
 
   async send({ selected }: ReplayBatch): Promise<SentBatch> {
     if (this.#deps.options.dryRun === true) throw new StateError('A dry run writes nothing.')
+    this.#requireOpen()
     const producer = (this.#producer ??= this.#deps.client.producer('DEAD_LETTER', derivedProducerOptions))
     const nowMs = this.#deps.runtime.clock.now()
     const copies = selected.map((one) => ({ one, copy: this.#copy(one, nowMs) }))
@@ -132,12 +134,14 @@ export class SelectedReplay implements DeadLetterReplay {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
     await this.#closeReader()
     await this.#producer?.close()
   }
 
   /** Returns the first record of the queue, and keeps it there until it is decided. */
   async #nextRecord(): Promise<KafkaRecord | undefined> {
+    this.#requireOpen()
     while (this.#queue.size === 0) {
       if (this.#reader === undefined) {
         this.#reading = this.#unread.nextToRead()
@@ -147,8 +151,14 @@ export class SelectedReplay implements DeadLetterReplay {
       const records = await this.#reader.next(recordsPerRead)
       if (records === undefined) await this.#endReading()
       else for (const record of records) this.#queue.push(record)
+      this.#requireOpen()
     }
     return this.#queue.peek()
+  }
+
+  /** Throws after the disposal: what is opened then would stay open. */
+  #requireOpen(): void {
+    if (this.#isClosed) throw new StateError('The replay is closed.')
   }
 
   /** Every record of these ranges is decided: what is left of them holds none. */
@@ -169,6 +179,7 @@ export class SelectedReplay implements DeadLetterReplay {
     const plan = plans.get(record.topic)?.find(({ binding }) => isOf(letter, binding))
     if (plan === undefined) return passedOver
     const answer = (await selection.where?.(storedDeadLetter(letter, record))) ?? true
+    this.#requireOpen()
     if (answer === false) return passedOver
     const reason = answer === true ? objectionTo(letter, plan) : answer
     if (reason !== undefined) return { kind: 'REFUSED', reason }

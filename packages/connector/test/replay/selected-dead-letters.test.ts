@@ -105,3 +105,35 @@ test('a batch has what was decided before a predicate failed, and the next one c
     expect([second?.selected.map(({ offset }) => offset), second?.scanned]).toEqual([[1n], 2])
     expect(await replay.next(10)).toBeUndefined()
   }))
+
+test('a replay that is disposed while a predicate decides opens nothing more, and its step ends', () =>
+  withLetters(async ({ world, client, ...from }) => {
+    const ranges = await rangesNow({ client, ...from })
+    const opened: unknown[] = []
+    const counting: KafkaClient = {
+      ...client,
+      reader(read) {
+        opened.push(read)
+        return client.reader(read)
+      },
+      producer(...options) {
+        opened.push(options)
+        return client.producer(...options)
+      },
+    }
+    const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<boolean>()]
+    const where = (): Promise<boolean> => {
+      asked.resolve()
+      return answer.promise
+    }
+    const replay = await openSelectedReplay({ client: counting, ...from }, world.runtime, { ranges, where }, to)
+    const next = replay.next(10)
+    await asked.promise
+    await replay[Symbol.asyncDispose]()
+    answer.resolve(true)
+    await expect(next).rejects.toThrow('The replay is closed.')
+    await expect(replay.next(10)).rejects.toThrow('The replay is closed.')
+    const empty = { scanned: 0, selected: [], refused: [], remaining: [] }
+    await expect(replay.send(empty)).rejects.toThrow('The replay is closed.')
+    expect(opened).toHaveLength(1)
+  }))
