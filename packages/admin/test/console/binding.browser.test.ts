@@ -104,8 +104,9 @@ describeConsole('the page of a binding', ({ open }) => {
       { by: 'viewer', before: failing('**/bindings/shipping/partitions'), allowed: /503/ },
     ))
 
-  test('says that a binding is unknown, with the names that are known', () =>
-    open(
+  test('says once that a binding is unknown, with the names that are known', () => {
+    const asked: string[] = []
+    return open(
       world,
       'bindings/gone',
       async (page) => {
@@ -114,9 +115,12 @@ describeConsole('the page of a binding', ({ open }) => {
           .first()
           .waitFor()
         await page.getByText('WAYBILL_BINDING_NOT_FOUND').waitFor()
+        // Each of its parts would fail too.
+        expect(asked.filter((url) => /\/bindings\/gone\//.test(url))).toEqual([])
       },
-      { allowed: /404/ },
-    ))
+      { allowed: /404/, before: async (page) => void page.on('request', (request) => asked.push(request.url())) },
+    )
+  })
 })
 
 /** Answers with a minute of points, which a server has only after a minute. */

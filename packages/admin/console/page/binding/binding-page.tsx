@@ -14,6 +14,7 @@ import { ActionButton } from '../../view/action-button.tsx'
 import { type BindingCommand, CommandDialog, commandFor } from '../../view/command-dialog.tsx'
 import { PageHead } from '../../view/page-head.tsx'
 import { ProblemView } from '../../view/problem-view.tsx'
+import { Loading } from '../../view/resource-view.tsx'
 import { Sentence } from '../../view/sentence.tsx'
 import { Glyph, StateChip } from '../../view/state-chip.tsx'
 import { Tabs } from '../../view/tabs.tsx'
@@ -75,6 +76,9 @@ export default function BindingPage({ params: { key = '' } }: PageProps): JSX.El
       </PageHead>
       {detail.problem !== undefined && detail.value === undefined ? (
         <ProblemView problem={detail.problem} onRetry={detail.reload} />
+      ) : binding === undefined ? (
+        // The tabs of an unknown binding would fail beside the binding itself.
+        <Loading />
       ) : (
         <>
           <Findings findings={detail.value?.findings ?? []} />
