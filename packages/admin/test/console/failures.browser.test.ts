@@ -76,6 +76,9 @@ describeConsole('failures', ({ open }) => {
       await page.getByRole('button', { name: 'Replay 12 matching…' }).click()
       const dialog = page.getByRole('dialog', { name: 'Replay dead letters of shipping' })
       await dialog.getByText('12 can go').waitFor()
+      // A choice and its text are on one line.
+      const choice = await dialog.getByText('back to this binding').boundingBox()
+      expect(choice?.height).toBeLessThan(25)
       const send = dialog.getByRole('button', { name: 'Replay 5 first' })
       expect(await send.getAttribute('aria-disabled')).toBe('true')
       await dialog.getByLabel('Records that go first').fill('0')
