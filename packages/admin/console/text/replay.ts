@@ -21,8 +21,6 @@ export const replayText = {
     KEPT: 'kept by the handler of the strategy',
   } as Readonly<Record<string, string>>,
   showRefused: 'They stay where they are.',
-  handled: (count: string): string =>
-    `${count} of them are handled already, and are passed over when their turn comes.`,
   facts: (keys: string, bytes: string): string => `${keys === '1' ? '1 key' : `${keys} keys`}, ${bytes}`,
   largestKey: (records: string): string => `, at most ${records} of one key`,
   toTopics: (topics: string): string => `, to ${topics}`,

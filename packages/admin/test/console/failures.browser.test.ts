@@ -110,6 +110,22 @@ describeConsole('failures', ({ open }) => {
       await purge.getByRole('button', { name: 'Cancel' }).click()
     }))
 
+  test('shows the numbers of a plan as the API counts them, whatever the index holds', () =>
+    open(
+      world,
+      'failures?binding=shipping',
+      async (page) => {
+        await page.getByRole('button', { name: 'Replay 12 matching…' }).click()
+        const dialog = page.getByRole('dialog', { name: 'Replay dead letters of shipping' })
+        await dialog.getByText('14 can go').waitFor()
+        await dialog.getByText('2 handled already').waitFor()
+        await dialog.getByLabel('Replays').fill('3')
+        await dialog.getByText('13 can go · 3 handled already').waitFor()
+        expect(await dialog.getByText(/handled already/).count()).toBe(1)
+      },
+      { before: withPlans(['14', '2'], ['13', '3']) },
+    ))
+
   test('disables what a viewer may not do, hides messages, and says why', () =>
     open(
       world,
@@ -142,3 +158,16 @@ describeConsole('failures', ({ open }) => {
       { before: failing('**/eventbus/dead-letters/groups*'), allowed: /503/ },
     ))
 })
+
+/** Counts other dead letters in each plan than the index holds. */
+function withPlans(...counts: (readonly [eligible: string, handled: string])[]): (page: Page) => Promise<void> {
+  return async (page) => {
+    await page.route('**/operations?dryRun=true', async (route) => {
+      const response = await route.fetch()
+      const operation = (await response.json()) as { readonly plan: object }
+      const [eligible, handled] = counts.shift() ?? []
+      const plan = { ...operation.plan, eligible, refused: { NOT_OPEN: handled } }
+      await route.fulfill({ response, json: { ...operation, plan } })
+    })
+  }
+}

@@ -11,17 +11,13 @@ import type { Plan } from './use-plan.ts'
 export function PlanView({
   plan,
   counts,
-  openCount,
 }: {
   readonly plan: Plan
   readonly counts: PlanCounts | undefined
-  /** Dead letters of the selection that are open; undefined: not known. */
-  readonly openCount?: bigint | undefined
 }): JSX.Element {
   if (plan.problem !== undefined) return <ProblemView problem={plan.problem} onRetry={plan.retry} />
   if (counts?.eligible === undefined) return <Loading rows={1} />
   const { eligible, refused, keys, largestKeyRecords, bytes, topics } = counts
-  const handled = openCount !== undefined && openCount < eligible ? eligible - openCount : 0n
   return (
     <div class={`plan${plan.isPlanning ? ' stale' : ''}`} role="status" aria-busy={plan.isPlanning}>
       <p>
@@ -34,7 +30,6 @@ export function PlanView({
         ))}
       </p>
       {refused.length === 0 ? null : <p class="muted small">{replayText.showRefused}</p>}
-      {handled === 0n ? null : <p class="small tone-warn">{replayText.handled(grouped(handled))}</p>}
       {eligible === 0n ? null : (
         <p class="muted small">
           {replayText.facts(grouped(keys ?? '0'), size(bytes ?? 0))}

@@ -58,7 +58,6 @@ export function ReplayDialog({
   const plan = usePlan(body, shownKey)
   const counts = plan.operation === undefined ? undefined : planOf(plan.operation)
   const tiers = useTiers(selection.binding)
-  const openCount = useOpenCount(selection)
   const isReasonRequired = me.value?.requireReason !== 'NEVER'
   const isBusy = planning.isRunning || starting.isRunning
   const off = offBecause(counts, plan.isPlanning, isReasonRequired && form.reason.trim() === '')
@@ -95,7 +94,7 @@ export function ReplayDialog({
         </div>
         <div class="field">
           <span class="field-name">{replayText.plan}</span>
-          <PlanView plan={plan} counts={counts} openCount={openCount} />
+          <PlanView plan={plan} counts={counts} />
         </div>
         <WhereField form={form} set={set} tiers={tiers} />
         <CanaryField form={form} problems={problems} set={set} />
@@ -172,19 +171,4 @@ function useTiers(binding: string): readonly { readonly tier: number | null; rea
     everyMs: 0,
   })
   return (pipeline.value?.stages ?? []).filter(({ tier, kind }) => kind === 'TIER' && tier !== null)
-}
-
-/** How many of a filter are open. Single ones were chosen by hand. */
-function useOpenCount({ binding, filter, ids }: Selection): bigint | undefined {
-  const counted = useResource(
-    async (signal) => {
-      if (ids !== undefined) return undefined
-      const query = { ...filter, binding, state: ['OPEN' as const], limit: 1 }
-      return (await call('listDeadLetters', { query }, { signal })).total
-    },
-    [binding, JSON.stringify(filter)],
-    { everyMs: 0 },
-  )
-  const total = counted.value
-  return total?.exact === true ? BigInt(total.count) : undefined
 }
