@@ -134,6 +134,15 @@ describe('an attempt to enter', () => {
     await expect(entry.attempt()).rejects.toMatchObject({ kind: 'FENCED' })
   })
 
+  test('each generation allows it to join without an id once more', async () => {
+    const fenced = refusedSync(errorCode.FENCED_INSTANCE_ID)
+    const { entry, entrant } = entering(joined, fenced, joined, synced, { ...joined, memberId: 'next' }, fenced)
+    const outcomes = []
+    for (let turn = 0; turn < 3; turn++) outcomes.push((await entry.attempt()).outcome)
+    expect(outcomes).toEqual(['LATER', 'ENTERED', 'LATER'])
+    expect(entrant.membership.memberId).toBe('')
+  })
+
   test('a member of a generation that is fenced was replaced by another one', async () => {
     const { entry } = entering(joined, synced, { ...joined, errorCode: errorCode.FENCED_INSTANCE_ID })
     await entry.attempt()
