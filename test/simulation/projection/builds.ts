@@ -161,7 +161,7 @@ class BuildsWorld {
       await this.#deliver(projector, batch)
       next = Number(last.offset) + 1
       if (this.#isCalm || this.#draw.chance(0.7)) this.#committed[partition] = next
-      // As after a restore of the database.
+      // The state after a restore of the database.
       if (this.#plan.versions === 'POSITION' && !this.#isCalm && this.#draw.chance(0.1))
         this.#committed[partition] = Math.min(
           this.#log.partitions[partition]?.end ?? 0,

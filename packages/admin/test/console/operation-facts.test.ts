@@ -21,7 +21,13 @@ const entry = (id: string) =>
 test.each([
   ['its plan', { eligible: '12' }, {}, progress, 12n],
   ['its limit', { eligible: '12' }, { limit: 7 }, progress, 7n],
-  ['what nobody else handled', { eligible: '12' }, { limit: 100 }, { ...progress, refused: { NOT_OPEN: '5' } }, 7n],
+  [
+    'its plan without the letters that were handled elsewhere',
+    { eligible: '12' },
+    { limit: 100 },
+    { ...progress, refused: { NOT_OPEN: '5' } },
+    7n,
+  ],
   [
     'its plan, whose refusals are no part of it',
     { eligible: '12', refused: { MAX_REPLAYS: '3' } },

@@ -201,7 +201,7 @@ for (const projection of [balances, balancesByPosition])
     const open = log.open.bind(log)
     log.open = (partition, from, until) => {
       if (partition.partition !== 0) return open(partition, from, until)
-      // As a reader of Kafka, it continues at the first record that is left.
+      // Like a reader of Kafka, it continues at the first record that is left.
       log.starts = [3n, 0n]
       return open(partition, 3n, until)
     }

@@ -79,7 +79,7 @@ export function purgeEffects(section: string, mode: 'singleNode' | 'leasing'): r
       path: 'purge.deadAfterMs',
       given: soon,
       unusual: { purge: { deadAfterMs: 1_000 } },
-      observe: rowsLater('nobody.listens'),
+      observe: rowsLater('no.listener'),
       seen: 0,
       usually: 1,
     },
@@ -136,7 +136,7 @@ export const relayEffects: readonly OutboxEffect[] = [
     mode: 'singleNode',
     unusual: { unroutable: 'RETRY' },
     async observe(scene) {
-      await (await scene.start()).add(1, 10_000, 'nobody.listens')
+      await (await scene.start()).add(1, 10_000, 'no.listener')
       return scene.rowStatus()
     },
     seen: 'RETRY',
